@@ -1,0 +1,32 @@
+"""What users can get wrong. Every message names what was wrong and what is accepted."""
+
+
+class CuterError(Exception):
+    """Base of all errors that are the input's fault: the command line prints them without a traceback."""
+
+
+class DataError(CuterError):
+    """A data set, an annotation file or an image cannot be read."""
+
+
+class BackboneError(CuterError):
+    """A backbone cannot be found, recognised or converted."""
+
+
+class ConfigError(CuterError):
+    """A setting is unknown or out of range."""
+
+
+class BatchError(CuterError, ValueError):
+    """A batch has the wrong shape, type or labels."""
+
+
+class CheckpointError(CuterError):
+    """A saved learner or run is damaged, half-written or of another version."""
+
+
+class UnknownNameError(CuterError, KeyError):
+    """A part, class or data set was asked for by a name that does not exist."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])

@@ -1,0 +1,118 @@
+"""The contract between a stream and a learner."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import torch
+from torch import Tensor
+
+from cuter.errors import BatchError
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Images with what is known of their labels. Unknown is never negative.
+
+    images: uint8 (B, 3, H, W); labels and known: bool (B, C); names: the C class names by column; ids: B sample ids.
+    """
+
+    images: Tensor
+    labels: Tensor
+    known: Tensor
+    names: tuple[str, ...]
+    ids: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        size = len(self.ids)
+        images, shape = self.images, (size, len(self.names))
+        if images.dtype != torch.uint8 or images.ndim != 4 or images.shape[1] != 3:
+            raise BatchError(
+                f"Batch.images must be uint8 of shape (B, 3, H, W), not {images.dtype} {tuple(images.shape)}"
+            )
+        if len(images) != size:
+            raise BatchError(f"Batch.images holds {len(images)} images, but Batch.ids names {size}")
+        for field, value in (("labels", self.labels), ("known", self.known)):
+            if value.dtype != torch.bool or tuple(value.shape) != shape:
+                raise BatchError(
+                    f"Batch.{field} must be bool of shape {shape} (images, names), "
+                    f"not {value.dtype} {tuple(value.shape)}"
+                )
+        if len(set(self.names)) != len(self.names):
+            raise BatchError("Batch.names holds a class twice")
+        if bool((self.labels & ~self.known).any()):
+            row, column = (self.labels & ~self.known).nonzero()[0].tolist()
+            raise BatchError(
+                f"image {self.ids[row]!r} has label {self.names[column]!r}, but Batch.known says nobody looked for it"
+            )
+
+    @classmethod
+    def of(
+        cls,
+        images: Tensor,
+        labels: Sequence[Sequence[str]],
+        known: Sequence[str] | Sequence[Sequence[str]] | None = None,
+        ids: Sequence[str] | None = None,
+    ) -> Batch:
+        """Build a batch from label names.
+
+        `known` lists the classes that somebody looked for: one list of names for all images, or one list an image.
+        By default these are all the names that occur in `labels`.
+        """
+        if len(labels) != len(images):
+            raise BatchError(f"{len(images)} images, but {len(labels)} lists of labels")
+        if known is None:
+            known = list(dict.fromkeys(name for row in labels for name in row))
+        rows = (
+            [list(known)] * len(images)
+            if all(isinstance(k, str) for k in known)
+            else [list(k) for k in known]
+        )
+        if len(rows) != len(images):
+            raise BatchError(f"{len(images)} images, but {len(rows)} lists of known classes")
+        names = tuple(dict.fromkeys(name for row in (*rows, *labels) for name in row))
+        return cls(
+            images=images,
+            labels=membership(labels, names),
+            known=membership(rows, names),
+            names=names,
+            ids=tuple(ids) if ids is not None else tuple(str(i) for i in range(len(images))),
+        )
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def to(self, device: torch.device | str) -> Batch:
+        """Move all tensors to a device."""
+        return replace(
+            self, images=self.images.to(device), labels=self.labels.to(device), known=self.known.to(device)
+        )
+
+    def aligned(self, names: tuple[str, ...]) -> Batch:
+        """Return the same batch over these columns; classes that this batch does not name are unknown."""
+        if names == self.names:
+            return self
+        position = {name: column for column, name in enumerate(names)}
+        if missing := [name for name in self.names if name not in position]:
+            raise BatchError(
+                f"class {missing[0]!r} of the batch is not among the {len(names)} columns asked for"
+            )
+        columns = torch.tensor(
+            [position[name] for name in self.names], dtype=torch.long, device=self.labels.device
+        )
+        labels = self.labels.new_zeros(len(self), len(names))
+        known = labels.clone()
+        labels[:, columns] = self.labels
+        known[:, columns] = self.known
+        return replace(self, labels=labels, known=known, names=names)
+
+
+def membership(rows: Sequence[Sequence[str]] | Sequence[frozenset[str]], names: Sequence[str]) -> Tensor:
+    """Return a bool matrix (rows, names): which names each row holds."""
+    position = {name: column for column, name in enumerate(names)}
+    matrix = torch.zeros(len(rows), len(position), dtype=torch.bool)
+    for index, row in enumerate(rows):
+        for name in row:
+            matrix[index, position[name]] = True
+    return matrix

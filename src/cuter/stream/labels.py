@@ -1,0 +1,51 @@
+"""The list of labels that keeps growing."""
+
+from collections.abc import Iterable, Iterator
+
+from cuter.errors import BatchError, UnknownNameError
+from cuter.registry import did_you_mean
+
+
+class LabelSpace:
+    """Class names by column. Names are only ever added at the end: a column never changes its meaning."""
+
+    def __init__(self, names: Iterable[str] = ()):
+        self._columns: dict[str, int] = {}
+        self.add(names)
+
+    def add(self, names: Iterable[str]) -> list[str]:
+        """Add the names that are new, in their order, and return them."""
+        names = list(names)
+        if bad := [name for name in names if not isinstance(name, str) or not name.strip()]:
+            raise BatchError(f"a class name must be a non-empty string, not {bad[0]!r}")
+        new = [name for name in dict.fromkeys(names) if name not in self._columns]
+        for name in new:
+            self._columns[name] = len(self._columns)
+        return new
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names in the order of their columns."""
+        return tuple(self._columns)
+
+    def columns(self, names: Iterable[str]) -> list[int]:
+        """Return the columns of these names."""
+        return [self.column(name) for name in names]
+
+    def column(self, name: str) -> int:
+        """Return the column of one name."""
+        if name not in self._columns:
+            raise UnknownNameError(f"unknown class {name!r}.{did_you_mean(name, list(self._columns)[:50])}")
+        return self._columns[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+    def __repr__(self) -> str:
+        return f"LabelSpace({list(self._columns)})"
