@@ -1,3 +1,33 @@
 """Multi-label online continual learning."""
 
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cuter.backbone import Backbone, load_backbone
+    from cuter.learn.learner import Learner
+    from cuter.memory import Memory
+    from cuter.stream.batch import Batch
+    from cuter.stream.datasets import load_dataset
+    from cuter.stream.labels import LabelSpace
+
 __version__ = "0.1.0"
+
+_HOMES = {
+    "Backbone": "cuter.backbone",
+    "Batch": "cuter.stream.batch",
+    "LabelSpace": "cuter.stream.labels",
+    "Learner": "cuter.learn.learner",
+    "Memory": "cuter.memory",
+    "load_backbone": "cuter.backbone",
+    "load_dataset": "cuter.stream.datasets",
+}
+
+__all__ = ["Backbone", "Batch", "LabelSpace", "Learner", "Memory", "load_backbone", "load_dataset"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import the public names when they are first asked for: `import cuter` does not wait for torch."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'cuter' has no attribute {name!r}")
+    return getattr(importlib.import_module(_HOMES[name]), name)

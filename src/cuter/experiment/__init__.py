@@ -1,0 +1,1 @@
+"""Runs: configuration, run directory, resume."""

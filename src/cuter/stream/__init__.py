@@ -1,0 +1,1 @@
+"""What arrives: data sets, labels, tasks, batches."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import torch
@@ -64,11 +64,8 @@ class Batch:
             raise BatchError(f"{len(images)} images, but {len(labels)} lists of labels")
         if known is None:
             known = list(dict.fromkeys(name for row in labels for name in row))
-        rows = (
-            [list(known)] * len(images)
-            if all(isinstance(k, str) for k in known)
-            else [list(k) for k in known]
-        )
+        shared = [name for name in known if isinstance(name, str)]
+        rows = [shared] * len(images) if len(shared) == len(known) else [list(row) for row in known]
         if len(rows) != len(images):
             raise BatchError(f"{len(images)} images, but {len(rows)} lists of known classes")
         names = tuple(dict.fromkeys(name for row in (*rows, *labels) for name in row))
@@ -85,9 +82,7 @@ class Batch:
 
     def to(self, device: torch.device | str) -> Batch:
         """Move all tensors to a device."""
-        return replace(
-            self, images=self.images.to(device), labels=self.labels.to(device), known=self.known.to(device)
-        )
+        return replace(self, images=self.images.to(device), labels=self.labels.to(device), known=self.known.to(device))
 
     def aligned(self, names: tuple[str, ...]) -> Batch:
         """Return the same batch over these columns; classes that this batch does not name are unknown."""
@@ -95,12 +90,8 @@ class Batch:
             return self
         position = {name: column for column, name in enumerate(names)}
         if missing := [name for name in self.names if name not in position]:
-            raise BatchError(
-                f"class {missing[0]!r} of the batch is not among the {len(names)} columns asked for"
-            )
-        columns = torch.tensor(
-            [position[name] for name in self.names], dtype=torch.long, device=self.labels.device
-        )
+            raise BatchError(f"class {missing[0]!r} of the batch is not among the {len(names)} columns asked for")
+        columns = torch.tensor([position[name] for name in self.names], dtype=torch.long, device=self.labels.device)
         labels = self.labels.new_zeros(len(self), len(names))
         known = labels.clone()
         labels[:, columns] = self.labels
@@ -108,7 +99,7 @@ class Batch:
         return replace(self, labels=labels, known=known, names=names)
 
 
-def membership(rows: Sequence[Sequence[str]] | Sequence[frozenset[str]], names: Sequence[str]) -> Tensor:
+def membership(rows: Sequence[Collection[str]], names: Sequence[str]) -> Tensor:
     """Return a bool matrix (rows, names): which names each row holds."""
     position = {name: column for column, name in enumerate(names)}
     matrix = torch.zeros(len(rows), len(position), dtype=torch.bool)

@@ -1,0 +1,1 @@
+"""Methods: one recipe a file."""

@@ -1,11 +1,41 @@
 """Data sets: one file each. A reader takes the root folder and returns a `Dataset`."""
 
 from collections.abc import Callable
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
-from cuter.registry import Registry
+from cuter.errors import ConfigError, DataError
+from cuter.registry import Registry, did_you_mean
 from cuter.stream.samples import Dataset
 
-Reader = Callable[[Path], Dataset]
+Reader = Callable[..., Dataset]  # (root, and the reader's own options by keyword)
 
 DATASETS: Registry[Reader] = Registry("data set", "cuter.stream.datasets")
+
+# What a root folder holds, as glob patterns of which one is enough: how `detect` recognises a data set.
+LAYOUTS: Registry[tuple[str, ...]] = Registry("layout", "cuter.stream.datasets")
+
+
+def load_dataset(name: str, root: Path, **options: Any) -> Dataset:
+    """Read the data set `name` under `root`. Its options are the keyword arguments of its reader."""
+    reader = DATASETS[name]
+    accepted = [parameter for parameter in signature(reader).parameters if parameter != "root"]
+    for option in options:
+        if option not in accepted:
+            raise ConfigError(f"data set {name!r} has no option {option!r}.{did_you_mean(option, accepted)}")
+    return reader(Path(root), **options)
+
+
+def detect(root: Path) -> str:
+    """Return the name of the data set whose layout the folder has."""
+    root = Path(root)
+    fitting = [name for name in LAYOUTS if any(any(root.glob(pattern)) for pattern in LAYOUTS[name])]
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        raise DataError(f"{root}: looks like several data sets at once ({', '.join(fitting)}): say which is meant")
+    if not root.is_dir():
+        raise DataError(f"{root}: no such folder")
+    looked_for = "; ".join(f"{name}: {' or '.join(LAYOUTS[name])}" for name in LAYOUTS)
+    raise DataError(f"{root}: no data set recognised. Looked for {looked_for}")

@@ -1,0 +1,153 @@
+"""Pixels become features."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from cuter.backbone.families import CLASS_TOKEN, FAMILIES, PATCH_MEAN, build, make_config
+from cuter.backbone.features import Features
+from cuter.backbone.preprocessing import Preprocessing
+from cuter.backbone.report import LoadReport
+from cuter.errors import BackboneError, BatchError
+
+_PROJECTIONS = {"keys": "k_proj", "values": "v_proj", "queries": "q_proj"}
+_NO_WEIGHTS = "made without weights: random until load_state_dict"
+_LABELS = ("id2label", "label2id")  # names of ImageNet's classes, a thousand lines that no encoder reads
+
+
+class Backbone(nn.Module):
+    """A pre-trained encoder. One forward gives an embedding of each image and one vector for each of its patches.
+
+    `features` says what the patch vectors are: keys, values or queries of the last attention block with all heads
+    side by side, or the output tokens. A CNN has tokens only: the positions of its last maps.
+    Like any torch module it is meant for one thread at a time.
+    """
+
+    mean: Tensor
+    std: Tensor
+
+    def __init__(
+        self,
+        encoder: nn.Module,
+        preprocessing: Preprocessing,
+        *,
+        name: str,
+        features: str | None = None,
+        pooling: str | None = None,
+        report: LoadReport | None = None,
+    ):
+        super().__init__()
+        config: Any = encoder.config
+        self.encoder = encoder
+        self.name = name
+        self.image_size = preprocessing.image_size
+        self.is_cnn: bool = config.model_type == "resnet"  # takes images of any size, and has no attention
+        self.pooling = pooling or FAMILIES[config.model_type].pooling
+        self.features = _patch_kind(features, self.is_cnn, name)
+        self.report = report or LoadReport(source=name, architecture=config.model_type, notes=(_NO_WEIGHTS,))
+        self.patch_size: int = _cnn_stride(config) if self.is_cnn else config.patch_size
+        self.embedding_dim: int = config.hidden_sizes[-1] if self.is_cnn else config.hidden_size
+        self.patch_dim = self.embedding_dim  # all heads side by side are as wide as a token
+        self._preprocessing = preprocessing
+        # Not part of state_dict: describe() carries them, and one truth is enough.
+        self.register_buffer("mean", torch.tensor(preprocessing.mean).view(1, 3, 1, 1), persistent=False)
+        self.register_buffer("std", torch.tensor(preprocessing.std).view(1, 3, 1, 1), persistent=False)
+        for parameter_name, parameter in encoder.named_parameters():
+            if parameter_name.endswith("mask_token"):
+                parameter.requires_grad_(False)  # no forward reads it, and distributed training rejects idle parameters
+
+    def forward(self, images: Tensor) -> Features:
+        """Encode images: (B, 3, H, W), uint8 or float in 0..1."""
+        self._check(images)
+        pixels = images.to(self.mean.dtype) / 255 if images.dtype == torch.uint8 else images.to(self.mean.dtype)
+        pixels = (pixels - self.mean) / self.std
+        if self.is_cnn:
+            maps = self.encoder(pixels).last_hidden_state
+            patches = maps.flatten(2).transpose(1, 2)
+            return Features(patches.mean(dim=1), patches, (maps.shape[2], maps.shape[3]))
+
+        tokens, captured = self._encode(pixels)
+        rows, columns = images.shape[2] // self.patch_size, images.shape[3] // self.patch_size
+        before = tokens.shape[1] - rows * columns  # class, distillation and register tokens come first
+        embedding = tokens[:, 0] if self.pooling == CLASS_TOKEN else tokens[:, before:].mean(dim=1)
+        return Features(embedding, captured[:, before:], (rows, columns))
+
+    def _encode(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the output tokens, and the chosen features of all tokens, from one forward."""
+        options = FAMILIES[self.encoder.config.model_type].call  # type: ignore[union-attr, index]
+        if self.features == "tokens":
+            tokens = self.encoder(pixels, **options).last_hidden_state
+            return tokens, tokens
+        projection = _PROJECTIONS[self.features]
+        attention = [module for module in self.encoder.modules() if hasattr(module, projection)][-1]
+        captured: list[Tensor] = []
+        # The hook lives for this call only, so that copies, saved modules and other callers never see it.
+        hook = getattr(attention, projection).register_forward_hook(lambda _, __, out: captured.append(out))
+        try:
+            tokens = self.encoder(pixels, **options).last_hidden_state
+        finally:
+            hook.remove()
+        return tokens, captured[0]
+
+    def _check(self, images: Tensor) -> None:
+        if images.ndim != 4 or images.shape[1] != 3 or not (images.dtype == torch.uint8 or images.is_floating_point()):
+            raise BatchError(
+                f"images must be uint8 or float in 0..1, of shape (B, 3, H, W), not {images.dtype} "
+                f"{tuple(images.shape)}"
+            )
+        height, width = images.shape[2:]
+        if not self.is_cnn and (height % self.patch_size or width % self.patch_size or not height * width):
+            raise BackboneError(
+                f"{self.name} cuts images into patches of {self.patch_size}×{self.patch_size}, so height and width "
+                f"must be multiples of {self.patch_size}, not {height}×{width}; it was made for {self.image_size}×"
+                f"{self.image_size}"
+            )
+
+    def describe(self) -> dict[str, Any]:
+        """Return all but the weights, ready for JSON: `from_description` makes the same module again."""
+        config = json.loads(self.encoder.config.to_json_string(use_diff=False))  # type: ignore[union-attr, operator]
+        return {
+            "name": self.name,
+            "features": self.features,
+            "pooling": self.pooling,
+            "image_size": self.image_size,
+            "mean": list(self._preprocessing.mean),
+            "std": list(self._preprocessing.std),
+            "config": {field: value for field, value in config.items() if field not in _LABELS},
+        }
+
+    @classmethod
+    def from_description(cls, description: dict[str, Any]) -> Backbone:
+        """Make the described backbone with random weights, to be filled by `load_state_dict`."""
+        fields = ("name", "features", "pooling", "image_size", "mean", "std", "config")
+        if missing := [field for field in fields if field not in description]:
+            raise BackboneError(f"the description of a backbone lacks {', '.join(missing)}")
+        name, features, pooling, image_size, mean, std, config = (description[field] for field in fields)
+        if pooling not in (CLASS_TOKEN, PATCH_MEAN):
+            raise BackboneError(f"the pooling of {name} is {pooling!r}. Accepted: {CLASS_TOKEN}, {PATCH_MEAN}.")
+        return cls(
+            build(make_config(config, f"the description of {name}")),
+            Preprocessing(image_size, tuple(mean), tuple(std)),
+            name=name,
+            features=features,
+            pooling=pooling,
+        )
+
+
+def _patch_kind(kind: str | None, is_cnn: bool, name: str) -> str:
+    possible = ["tokens"] if is_cnn else [*_PROJECTIONS, "tokens"]
+    if kind is None:
+        return possible[0]
+    if kind not in possible:
+        raise BackboneError(f"{name} cannot give {kind!r} as patch features. Accepted: {', '.join(possible)}.")
+    return kind
+
+
+def _cnn_stride(config: Any) -> int:
+    """Return how many pixels lie between two positions of the last maps: the stem divides by 4, each stage by 2."""
+    halvings = len(config.depths) - 1 + bool(config.downsample_in_first_stage)
+    return int(4 * 2**halvings)

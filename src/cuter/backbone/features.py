@@ -1,0 +1,17 @@
+"""What an image becomes."""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # eq: comparing tensors with == gives no single truth value
+class Features:
+    """One forward's view of a batch: an embedding an image, and one vector a patch.
+
+    embedding: (B, D); patches: (B, n, d), row by row; grid: (rows, columns) with rows · columns = n.
+    """
+
+    embedding: Tensor
+    patches: Tensor
+    grid: tuple[int, int]

@@ -1,0 +1,58 @@
+"""Weights in Hugging Face layout: a local folder, or a repository of the hub."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+
+from cuter.backbone.backbone import Backbone
+from cuter.backbone.families import FAMILIES, make_config
+from cuter.backbone.preprocessing import read_preprocessing
+from cuter.backbone.report import LoadReport, require_all
+from cuter.errors import BackboneError
+
+
+def load_pretrained(source: str, name: str, features: str | None) -> Backbone:
+    """Load a folder or a hub repository. An unreachable one raises OSError, for the caller to explain."""
+    import transformers
+    from transformers.utils import cached_file
+
+    with _quiet():
+        fields, _ = transformers.PretrainedConfig.get_config_dict(source)
+        config = make_config(fields, source)
+        pooling = FAMILIES[fields["model_type"]].pooling
+        file = cached_file(source, "preprocessor_config.json", _raise_exceptions_for_missing_entries=False)
+        preprocessing, notes = read_preprocessing(Path(file) if file else None, getattr(config, "image_size", None))
+        family = FAMILIES[config.model_type]
+        model_class = getattr(transformers, family.model)
+        try:
+            encoder, info = model_class.from_pretrained(
+                source, config=config, dtype=torch.float32, output_loading_info=True, **family.build
+            )
+        except RuntimeError as error:
+            raise BackboneError(f"{source}: its weights do not fit {family.model}: {error}") from error
+    report = LoadReport(
+        source=source,
+        architecture=family.model,
+        missing=require_all(source, sorted(info["missing_keys"])),
+        left_over=tuple(sorted(info["unexpected_keys"])),
+        notes=tuple(notes),
+    )
+    return Backbone(encoder, preprocessing, name=name, features=features, pooling=pooling, report=report)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep transformers from printing its own load report and progress bar: ours is `Backbone.report`."""
+    from transformers.utils import logging
+
+    verbosity, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bar:
+            logging.enable_progress_bar()

@@ -1,0 +1,69 @@
+"""One string names a backbone with its weights."""
+
+import os
+from pathlib import Path
+
+import torch
+
+from cuter.backbone.backbone import Backbone
+from cuter.backbone.checkpoint import SUFFIXES
+from cuter.backbone.convert import load_checkpoint
+from cuter.backbone.download import fetch
+from cuter.backbone.huggingface import load_pretrained
+from cuter.backbone.zoo import SHORT_NAMES
+from cuter.errors import BackboneError
+from cuter.registry import did_you_mean
+
+
+def load_backbone(name: str | os.PathLike[str], features: str | None = None) -> Backbone:
+    """Load a pre-trained encoder, in single precision.
+
+    `name` is a short name (see `SHORT_NAMES`), a local folder in Hugging Face layout, an original checkpoint file,
+    or the id of a hub repository such as `facebook/dino-vits16`. `features` are the patch features: keys (the default),
+    values, queries or tokens for a transformer, tokens for a CNN. What did not fit is told in `Backbone.report`.
+    """
+    name = os.fspath(name)
+    with torch.random.fork_rng(
+        devices=[]
+    ):  # a model is built before it is filled; the caller's random state is not ours
+        if name in SHORT_NAMES:
+            source = SHORT_NAMES[name]
+            return (
+                load_checkpoint(fetch(source), name, features) if "://" in source else _from_hub(source, name, features)
+            )
+        path = Path(name).expanduser()
+        if path.is_dir():
+            return _from_folder(path, name, features)
+        if path.exists():
+            return load_checkpoint(path, name, features)
+        if name.startswith((os.sep, ".", "~")) or name.endswith(SUFFIXES):
+            raise BackboneError(f"no such file or folder: {path}")
+        return _from_hub(name, name, features)
+
+
+def _from_folder(path: Path, name: str, features: str | None) -> Backbone:
+    try:
+        return load_pretrained(str(path), name, features)
+    except OSError as error:
+        raise BackboneError(f"{path} is not a whole folder in Hugging Face layout: {_first_line(error)}") from error
+
+
+def _from_hub(repository: str, name: str, features: str | None) -> Backbone:
+    try:
+        if repository.count("/") != 1:  # spare the network a name that cannot be a repository's
+            raise OSError("a repository is named owner/name")
+        return load_pretrained(repository, name, features)
+    except OSError as error:
+        what = (
+            f"{name!r} ({repository})"
+            if name in SHORT_NAMES
+            else f"{name!r} is neither a short name nor a local path, and"
+        )
+        raise BackboneError(
+            f"{what} cannot be loaded from the Hugging Face hub: {_first_line(error)}"
+            f"{did_you_mean(name, list(SHORT_NAMES)).replace('Accepted', 'Short names')}"
+        ) from error
+
+
+def _first_line(error: OSError) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".") + "."

@@ -1,0 +1,64 @@
+"""The configuration of a run: a YAML file, command-line options over it, clear errors."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import Field, field_validator
+
+from cuter.errors import ConfigError
+from cuter.learn.settings import LearnerSettings
+from cuter.settings import validated
+from cuter.stream.datasets import DATASETS
+
+
+class RunConfig(LearnerSettings):
+    """All that decides the result of a run, and how it is carried out."""
+
+    dataset: str = Field(description="Data set: voc, coco, nuswide, or folder (your own CSV or JSON lines).")
+    data_root: Path = Field(description="Folder that holds the data set.")
+    dataset_options: dict[str, str] = Field(
+        {}, description="Options of the data set's reader, e.g. train=train and test=val for VOC."
+    )
+    backbone: str = Field(description="Short name, hub id, local folder or original checkpoint file.")
+    tasks: str | list[list[str]] = Field(
+        description="5x4, 11+7x10, or class names: 'cat,dog;car,bus' (in YAML also lists of lists)."
+    )
+    class_order: str | int = Field("name", description="Order of the classes: name, a seed, or a file of names.")
+    blurry: float = Field(0.0, ge=0, lt=1, description="Share of each task that arrives during its neighbours.")
+    batch_size: int = Field(12, ge=1, description="Images of the stream in each step.")
+    limit_train: int | None = Field(None, ge=1, description="Use only this many training images, a fixed draw.")
+    limit_test: int | None = Field(None, ge=1, description="Use only this many test images, a fixed draw.")
+    test_batch_size: int = Field(64, ge=1, description="Images tested at once.")
+    workers: int = Field(1, ge=0, description="Processes that decode images ahead (0: decode in this one).")
+    strict: bool = Field(False, description="Make an unreadable image an error instead of skipping it.")
+    device: str = Field("auto", description="cpu, cuda, mps, or auto.")
+    checkpoint_steps: int | None = Field(None, ge=1, description="Checkpoint after this many steps.")
+    checkpoint_minutes: float = Field(5.0, gt=0, description="Checkpoint after this many minutes.")
+
+    @field_validator("dataset")
+    @classmethod
+    def _known_dataset(cls, name: str) -> str:
+        DATASETS[name]
+        return name
+
+
+def load_config(file: Path | None, overrides: dict[str, Any]) -> RunConfig:
+    """Read a YAML file, if any, and let `overrides` win."""
+    values: dict[str, Any] = {}
+    if file is not None:
+        try:
+            values = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+            raise ConfigError(f"cannot read the configuration {file}: {error}") from None
+        if not isinstance(values, dict):
+            raise ConfigError(f"{file} must hold fields and values, e.g. 'method: rs'")
+    try:
+        return validated(RunConfig, values | overrides)
+    except ConfigError as error:
+        raise ConfigError(f"{file}: {error}" if file and not overrides else str(error)) from None
+
+
+def dump_config(config: RunConfig) -> str:
+    """Return the configuration as YAML that `load_config` reads back."""
+    return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)

@@ -1,0 +1,111 @@
+"""What a person sees of a run: task, images/s, loss, memory, time left, and a table after each task."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from cuter.experiment.progress import Progress as RunProgress
+from cuter.measure.protocol import Summary, TaskResult
+from cuter.measure.tables import class_table, task_table
+from cuter.measure.throughput import Meter
+from cuter.stream.tasks import Task
+
+# Without a terminal there is no live bar: a line now and then tells a log file how far the run is.
+QUIET_SECONDS = 30.0
+
+
+class Display:
+    """Shows progress on a console: live on a terminal, as plain lines elsewhere."""
+
+    def __init__(self, console: Console):
+        self.console = console
+        self.bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TextColumn("{task.fields[facts]}"),
+            TimeElapsedColumn(),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self.row = self.bar.add_task("loading", total=None, facts="")
+        self.name = ""
+        self.facts = ""
+        self.to_learn = self.to_test = 0
+        self.learning, self.testing = Meter(), Meter()
+        self.printed = time.monotonic()
+
+    def plan(self, train: Sequence[int], test: Sequence[int], done: int, batches_done: int) -> None:
+        """Tell how many images each task has to learn and to test, and how much of it is done already."""
+        self.to_learn = max(sum(train[done:]) - batches_done, 0)
+        self.to_test = sum(test[done:])
+        total = sum(train) + sum(test)
+        self.bar.update(self.row, total=total, completed=total - self.to_learn - self.to_test)
+
+    def begin_task(self, task: Task, number: int, of: int) -> None:
+        """Name the task that begins."""
+        self.name = f"{task.name}/{of}"
+        if not self.console.is_terminal:
+            self.console.print(f"task {number}/{of}: {', '.join(task.classes)}", markup=False, highlight=False)
+        self.learning = Meter()
+
+    def learned(self, images: int, loss: float, fill: float) -> None:
+        """Note a step."""
+        self.learning.add(images)
+        self.to_learn -= images
+        self.facts = f"loss {loss:.4f}  memory {fill:.0%}"
+        self._show("learning", self.learning, images)
+
+    def tested(self, images: int) -> None:
+        """Note tested images."""
+        if self.testing.overall is None or not images:
+            self.testing = Meter()
+        self.testing.add(images)
+        self.to_test -= images
+        self._show("testing", self.testing, images)
+
+    def end_task(self, results: Sequence[TaskResult]) -> None:
+        """Print the table of the tasks so far."""
+        self.console.print(task_table(results))
+        self.testing = Meter()
+
+    def finish(self, progress: RunProgress) -> None:
+        """Print what a person wants to know at the end."""
+        self.console.print(class_table(Summary.of(progress.results)))
+        if progress.skipped:
+            self.console.print(
+                f"[yellow]{len(progress.skipped)} unreadable images were skipped; summary.json names them"
+            )
+
+    def _show(self, what: str, meter: Meter, images: int) -> None:
+        rate = meter.recent
+        left = self._time_left()
+        facts = f"{rate or 0:.1f} images/s  {self.facts}  {left} left"
+        self.bar.update(self.row, description=f"{self.name} {what}", advance=images, facts=facts)
+        if not self.console.is_terminal and time.monotonic() - self.printed > QUIET_SECONDS:
+            self.printed = time.monotonic()
+            self.console.print(f"{self.name} {what}: {facts}", markup=False, highlight=False)
+
+    def _time_left(self) -> str:
+        """Testing is faster than learning: without a measurement yet, three times, as it has no backward pass."""
+        learning = self.learning.recent
+        testing = self.testing.recent or (3 * learning if learning else None)
+        learning = learning or (testing / 3 if testing else None)
+        if not learning or not testing:
+            return "?"
+        seconds = round(self.to_learn / learning + self.to_test / testing)
+        return f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+
+    def __enter__(self) -> Display:
+        self.bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.bar.stop()

@@ -1,0 +1,31 @@
+"""How far a run is: all that a checkpoint must know beside the learner."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from cuter.measure.protocol import TaskResult
+
+
+@dataclass
+class Progress:
+    """Position in the stream, results so far and what was skipped."""
+
+    task: int = 0  # the task under way
+    batch: int = 0  # its next batch
+    images: int = 0
+    metrics_length: int = 0
+    train_seconds: float = 0.0
+    test_seconds: float = 0.0
+    results: list[TaskResult] = field(default_factory=list)
+    skipped: dict[str, str] = field(default_factory=dict)  # reason by path
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the progress ready for JSON."""
+        return asdict(self) | {"results": [result.as_dict() for result in self.results]}
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any]) -> Progress:
+        """Read back what `state_dict` gave."""
+        return cls(**state | {"results": [TaskResult.from_dict(result) for result in state["results"]]})

@@ -1,0 +1,254 @@
+"""A run: a learner meets a stream, is tested after each task, and can be stopped and continued at any step."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from cuter.backbone import load_backbone
+from cuter.errors import ConfigError
+from cuter.experiment.config import RunConfig
+from cuter.experiment.directory import RunDirectory
+from cuter.experiment.display import Display
+from cuter.experiment.environment import describe_environment
+from cuter.experiment.events import Events
+from cuter.experiment.progress import Progress
+from cuter.experiment.stopping import StopRequest, stop_on_signals
+from cuter.learn.learner import Learner, Step
+from cuter.learn.settings import LearnerSettings
+from cuter.measure.metrics import multilabel_scores
+from cuter.measure.protocol import Summary, TaskResult, seen_samples
+from cuter.stream.datasets import load_dataset
+from cuter.stream.loading import Unreadable, load_batches
+from cuter.stream.samples import Dataset, Sample
+from cuter.stream.tasks import Visit, in_batches, make_tasks, plan_stream
+
+logger = logging.getLogger("cuter.run")
+
+
+class Interrupted(Exception):
+    """The run was asked to stop; all it did is in its newest checkpoint."""
+
+
+def start(config: RunConfig, out: Path, display: Display) -> dict[str, Any]:
+    """Carry out a new run in the folder `out` and return its summary."""
+    dataset = _load(config)  # before anything is written: a wrong path must not leave a folder behind
+    backbone = load_backbone(config.backbone, features=config.features)
+    directory = RunDirectory.create(out, config)
+    with directory.locked():
+        settings = LearnerSettings(**config.model_dump(include=set(LearnerSettings.model_fields)))
+        learner = Learner(settings, backbone, config.device)
+        return Run(config, directory, dataset, learner=learner, progress=Progress(), display=display).carry_out()
+
+
+def resume(out: Path, display: Display) -> dict[str, Any]:
+    """Continue a run from its newest whole checkpoint and return its summary."""
+    directory = RunDirectory.open(out)
+    if directory.finished is not None:
+        return directory.finished
+    config = directory.config
+    with directory.locked():
+        dataset = _load(config)
+        folder = directory.newest_checkpoint()
+        if folder is None:
+            logger.warning("no whole checkpoint in %s: the run starts from its beginning", out)
+            learner = Learner.create(
+                backbone=config.backbone,
+                device=config.device,
+                **config.model_dump(include=set(LearnerSettings.model_fields)),
+            )
+            progress = Progress()
+        else:
+            learner = Learner.from_state(directory.load_checkpoint(folder, "learner"), config.device)
+            progress = Progress.from_state(directory.load_checkpoint(folder, "progress"))
+        directory.cut_metrics(progress.metrics_length)
+        return Run(config, directory, dataset, learner=learner, progress=progress, display=display).carry_out()
+
+
+class Run:
+    """One run under way."""
+
+    def __init__(
+        self,
+        config: RunConfig,
+        directory: RunDirectory,
+        dataset: Dataset,
+        *,
+        learner: Learner,
+        progress: Progress,
+        display: Display,
+    ):
+        self.config = config
+        self.directory = directory
+        self.learner = learner
+        self.progress = progress
+        self.display = display
+        self.test = dataset.test
+        self.tasks = make_tasks(config.tasks, dataset.classes, config.class_order)
+        plan = plan_stream(dataset.train, self.tasks, config.seed, config.blurry)
+        self.batches = [in_batches(visits, config.batch_size) for visits in plan]
+        self.events = Events(directory.path / "tensorboard", learner.steps)
+        self.saved_at = (learner.steps, time.monotonic())
+
+    def carry_out(self) -> dict[str, Any]:
+        """Learn and test, task after task, from wherever the progress stands."""
+        self.directory.write_environment(describe_environment(self.learner.device))
+        with self.display, self.events, stop_on_signals() as stop:
+            self.display.plan(
+                train=[sum(map(len, batches)) for batches in self.batches],
+                test=[len(seen_samples(self.test, self._seen(task))) for task in range(len(self.tasks))],
+                done=self.progress.task,
+                batches_done=self.progress.batch * self.config.batch_size,
+            )
+            while self.progress.task < len(self.tasks):
+                self._learn_task(stop)
+                self._test_task(stop)
+            return self._finish()
+
+    def _learn_task(self, stop: StopRequest) -> None:
+        task = self.progress.task
+        batches = self.batches[task]
+        names = self._names(batches)
+        self.display.begin_task(self.tasks[task], number=task + 1, of=len(self.tasks))
+        self._pause_point(stop)
+        mark = time.monotonic()
+        for loaded in load_batches(
+            batches,
+            names,
+            self.learner.model.backbone.image_size,
+            workers=self.config.workers,
+            strict=self.config.strict,
+            start=self.progress.batch,
+        ):
+            self._note_skipped(loaded.skipped)
+            step = self.learner.observe(loaded.batch)
+            self.progress.batch += 1
+            self.progress.images += step.images
+            self._note_step(step, len(loaded.batch) + len(loaded.skipped))
+            self.progress.train_seconds += time.monotonic() - mark
+            self._pause_point(stop)
+            mark = time.monotonic()
+
+    def _test_task(self, stop: StopRequest) -> None:
+        task = self.progress.task
+        classes = self._seen(task)
+        samples = seen_samples(self.test, classes)
+        visits = [Visit(s, frozenset(classes) if s.known is None else s.known & set(classes)) for s in samples]
+        mark = time.monotonic()
+        scores, labels, known = [], [], []
+        for loaded in load_batches(
+            in_batches(visits, self.config.test_batch_size),
+            classes,
+            self.learner.model.backbone.image_size,
+            workers=self.config.workers,
+            strict=self.config.strict,
+        ):
+            self._note_skipped(loaded.skipped)
+            scores.append(self._probabilities(loaded.batch.images, classes))
+            labels.append(loaded.batch.labels)
+            known.append(loaded.batch.known)
+            self.display.tested(len(loaded.batch) + len(loaded.skipped))
+            self._pause_point(stop)
+        if not scores:
+            raise ConfigError(f"no test image has a class of {self.tasks[task].name}: {', '.join(classes)}")
+        result = TaskResult(
+            task,
+            self.tasks[task].name,
+            tuple(classes),
+            multilabel_scores(torch.cat(scores), torch.cat(labels), torch.cat(known)),
+            images=sum(map(len, scores)),
+        )
+        self.progress.results.append(result)
+        self.progress.test_seconds += time.monotonic() - mark
+        self.progress.task, self.progress.batch = task + 1, 0
+        self.directory.append_metrics({"step": self.learner.steps, "test": result.as_dict()})
+        self.events.tested(result, self.learner.steps)
+        self.display.end_task(self.progress.results)
+        self._checkpoint()
+
+    def _probabilities(self, images: torch.Tensor, classes: Sequence[str]) -> torch.Tensor:
+        """Score images for these classes; a class that never came (a small `limit_train`) scores 0."""
+        found = self.learner.probabilities(images, self.config.test_batch_size)
+        scores = torch.zeros(len(images), len(classes))
+        for column, name in enumerate(classes):
+            if name in self.learner.labels:
+                scores[:, column] = found[:, self.learner.labels.column(name)]
+        return scores
+
+    def _finish(self) -> dict[str, Any]:
+        progress = self.progress
+        summary = Summary.of(progress.results).as_dict() | {
+            "config": self.config.model_dump(mode="json"),
+            "steps": self.learner.steps,
+            "images": progress.images,
+            "memory_items": len(self.learner.memory),
+            "skipped": progress.skipped,
+            "train_seconds": round(progress.train_seconds, 2),
+            "test_seconds": round(progress.test_seconds, 2),
+            "train_images_per_second": round(progress.images / max(progress.train_seconds, 1e-9), 2),
+        }
+        self.directory.write_summary(summary)
+        self.display.finish(progress)
+        return summary
+
+    def _note_step(self, step: Step, arrived: int) -> None:
+        memory = self.learner.memory
+        if step.images:
+            line = {"step": self.learner.steps, "task": self.progress.task, "loss": step.loss, "memory": len(memory)}
+            self.directory.append_metrics(line)
+            self.events.learned(step, memory.fill, self.learner.steps)
+        self.display.learned(arrived, step.loss, memory.fill)
+
+    def _note_skipped(self, skipped: Sequence[Unreadable]) -> None:
+        for image in skipped:
+            if image.path not in self.progress.skipped:
+                logger.warning("skipped an unreadable image: %s", image.reason)
+            self.progress.skipped[image.path] = image.reason
+
+    def _pause_point(self, stop: StopRequest) -> None:
+        """Between two steps: write a checkpoint when one is due, and stop if asked to."""
+        steps, minutes = self.learner.steps - self.saved_at[0], (time.monotonic() - self.saved_at[1]) / 60
+        every = self.config.checkpoint_steps
+        if stop.asked:
+            self._checkpoint()
+            raise Interrupted
+        if steps and ((every and steps >= every) or minutes >= self.config.checkpoint_minutes):
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        self.progress.metrics_length = self.directory.metrics_length()
+        states = {"learner": self.learner.state_dict(), "progress": self.progress.state_dict()}
+        self.directory.save_checkpoint(self.learner.steps, states)
+        self.saved_at = (self.learner.steps, time.monotonic())
+
+    def _seen(self, task: int) -> list[str]:
+        return [name for seen in self.tasks[: task + 1] for name in seen.classes]
+
+    def _names(self, batches: Sequence[Sequence[Visit]]) -> list[str]:
+        """Name the classes that these visits know, in the order of the tasks."""
+        known = frozenset[str]().union(*(visit.known for visits in batches for visit in visits))
+        return [name for name in self._seen(len(self.tasks)) if name in known]
+
+
+def _load(config: RunConfig) -> Dataset:
+    dataset = load_dataset(config.dataset, config.data_root, **config.dataset_options)
+    return Dataset(
+        dataset.name,
+        dataset.classes,
+        _subset(dataset.train, config.limit_train),
+        _subset(dataset.test, config.limit_test),
+    )
+
+
+def _subset(samples: Sequence[Sample], limit: int | None) -> Sequence[Sample]:
+    """Draw a subset that does not depend on the run's seed, so that seeds compare on the same images."""
+    if limit is None or limit >= len(samples):
+        return samples
+    chosen = np.random.default_rng(0).permutation(len(samples))[:limit]
+    return [samples[i] for i in sorted(chosen.tolist())]

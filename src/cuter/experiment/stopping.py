@@ -1,0 +1,33 @@
+"""Ctrl-C and SIGTERM ask a run to stop at the next safe point; a second one stops it at once."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+
+class StopRequest:
+    """Whether somebody asked to stop."""
+
+    def __init__(self) -> None:
+        self.asked = False
+
+    def _on_signal(self, number: int, _frame: FrameType | None) -> None:
+        self.asked = True
+        signal.signal(number, signal.SIG_DFL)
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[StopRequest]:
+    """Watch for Ctrl-C and SIGTERM. Outside the main thread nothing can be watched, and nothing is."""
+    request = StopRequest()
+    if threading.current_thread() is not threading.main_thread():
+        yield request
+        return
+    before = {number: signal.signal(number, request._on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield request
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,197 @@
+"""The learner: Algorithm 1 of the paper, built from exchangeable parts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from PIL.Image import Image
+from torch import Tensor
+
+from cuter.backbone import Backbone, load_backbone
+from cuter.errors import BatchError, CuterError
+from cuter.learn.devices import choose_device
+from cuter.learn.losses import asymmetric_loss
+from cuter.learn.model import Model
+from cuter.learn.recipe import METHODS
+from cuter.learn.replay import as_batch
+from cuter.learn.settings import LearnerSettings
+from cuter.memory import MEMORIES
+from cuter.settings import validated
+from cuter.storage import load_state, save_states, verify
+from cuter.stream.augment import make_augment
+from cuter.stream.batch import Batch
+from cuter.stream.images import read_squashed
+from cuter.stream.labels import LabelSpace
+from cuter.stream.resize import resize
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What one call of `observe` did."""
+
+    images: int = 0
+    replayed: int = 0
+    loss: float = 0.0
+
+
+class Learner:
+    """Learns from a stream of batches, each image seen once, and predicts at any time."""
+
+    def __init__(self, settings: LearnerSettings, backbone: Backbone, device: str = "auto"):
+        recipe = METHODS[settings.method]
+        self.settings = settings
+        self.device = choose_device(device)
+        self.labels = LabelSpace()
+        self.model = Model(backbone).to(self.device)
+        self.criterion = asymmetric_loss
+        self.augment = make_augment(settings.augment)
+        self.generator = torch.Generator().manual_seed(settings.seed)
+        self.keeper = recipe.keeper
+        budget = settings.memory_images * backbone.image_size**2
+        self.memory = MEMORIES[settings.memory or recipe.memory](budget, self.generator)
+        self.optimizer = torch.optim.AdamW(
+            self.model.backbone.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True
+        )
+        self.steps = 0
+
+    @classmethod
+    def create(cls, method: str = "rs", *, backbone: str | Backbone, device: str = "auto", **settings: Any) -> Learner:
+        """Build a learner. `backbone` may be a name for `load_backbone`; `settings` are fields of `LearnerSettings`."""
+        checked = validated(LearnerSettings, {"method": method, **settings})
+        if isinstance(backbone, str):
+            backbone = load_backbone(backbone, features=checked.features)
+        return cls(checked, backbone, device)
+
+    def observe(self, batch: Batch) -> Step:
+        """Learn from a batch, once, and keep what memory will have of it."""
+        if not len(batch):
+            return Step()
+        batch = self._align(batch)
+        with self._randomness():
+            replay = self._draw_replay()
+            view = self.model(self.augment(_unit(batch.images)))
+            loss = self.criterion(view.logits, batch.labels, batch.known)
+            if len(replay):
+                replayed = self.model(self.augment(_unit(replay.images)))
+                loss = loss + self.criterion(replayed.logits, replay.labels, replay.known)
+            self._step(loss)
+            self.memory.offer(self.keeper(batch, view))
+        return Step(len(batch), len(replay), float(loss))
+
+    def predict(
+        self, images: Tensor | Sequence[str | Path | bytes | Image], batch_size: int = 64
+    ) -> list[dict[str, float]]:
+        """Return for each image the probability of every class seen so far, by name.
+
+        `images` is a uint8 tensor (B, 3, H, W), or a sequence of paths, encoded bytes or Pillow images.
+        """
+        if not isinstance(images, Tensor):
+            images = self._read(images)
+        rows = self.probabilities(images, batch_size).tolist()
+        return [dict(zip(self.labels.names, row, strict=True)) for row in rows]
+
+    @torch.inference_mode()
+    def probabilities(self, images: Tensor, batch_size: int = 64) -> Tensor:
+        """Return probabilities (B, classes) of uint8 images (B, 3, H, W), on the CPU, in the order of `labels`."""
+        if images.dtype != torch.uint8 or images.ndim != 4 or images.shape[1] != 3:
+            raise BatchError(f"images must be uint8 of shape (B, 3, H, W), not {images.dtype} {tuple(images.shape)}")
+        self.model.eval()
+        try:
+            parts = [images[start : start + batch_size] for start in range(0, len(images), batch_size)]
+            scores = [torch.sigmoid(self.model(self._fit(part)).logits.float()).cpu() for part in parts]
+        finally:
+            self.model.train()
+        return torch.cat(scores) if len(images) else torch.zeros(0, len(self.labels))
+
+    def save(self, folder: str | Path) -> None:
+        """Write the learner into a folder: whole or not at all."""
+        save_states(Path(folder), {"learner": self.state_dict()})
+
+    @classmethod
+    def load(cls, folder: str | Path, device: str = "auto") -> Learner:
+        """Read a learner that goes on exactly where it was saved."""
+        verify(Path(folder))
+        return cls.from_state(load_state(Path(folder), "learner"), device)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all that is needed to go on exactly as before, the backbone's architecture included."""
+        state = self.optimizer.state_dict()["state"]
+        return {
+            "settings": self.settings.model_dump(mode="json"),
+            "backbone": self.model.backbone.describe(),
+            "labels": list(self.labels),
+            "blocks": self.model.head.blocks,
+            "steps": self.steps,
+            "model": self.model.state_dict(),
+            "optimizer": {str(index): values for index, values in state.items()},
+            "generator": self.generator.get_state(),
+            "memory": self.memory.state_dict(),
+        }
+
+    @classmethod
+    def from_state(cls, state: dict[str, Any], device: str = "auto") -> Learner:
+        """Build the learner that a state describes."""
+        settings = validated(LearnerSettings, state["settings"])
+        learner = cls(settings, Backbone.from_description(state["backbone"]), device)
+        names = iter(state["labels"])
+        for count in state["blocks"]:
+            learner._grow([next(names) for _ in range(count)])
+        learner.model.load_state_dict(state["model"])
+        groups = learner.optimizer.state_dict()["param_groups"]
+        moments = {int(index): values for index, values in state["optimizer"].items()}
+        learner.optimizer.load_state_dict({"state": moments, "param_groups": groups})
+        learner.memory.load_state_dict(state["memory"])
+        learner.generator.set_state(state["generator"])
+        learner.steps = state["steps"]
+        return learner
+
+    def _align(self, batch: Batch) -> Batch:
+        """Take up new classes, and give the batch the learner's columns, device and image size."""
+        self._grow([name for name in batch.names if name not in self.labels])
+        batch = batch.aligned(self.labels.names).to(self.device)
+        return replace(batch, images=self._fit(batch.images))
+
+    def _grow(self, names: Sequence[str]) -> None:
+        if names:
+            self.labels.add(names)
+            self.optimizer.add_param_group({"params": self.model.head.grow(len(names), self.device)})
+
+    def _draw_replay(self) -> Batch:
+        items = self.memory.sample(self.settings.replay_size)
+        return as_batch(items, self.labels.names, self.model.backbone.image_size).to(self.device)
+
+    def _read(self, sources: Sequence[str | Path | bytes | Image]) -> Tensor:
+        size = self.model.backbone.image_size
+        images = [read_squashed(Path(one) if isinstance(one, str) else one, size) for one in sources]
+        return torch.stack(images) if images else torch.empty(0, 3, size, size, dtype=torch.uint8)
+
+    def _fit(self, images: Tensor) -> Tensor:
+        return resize(images.to(self.device), self.model.backbone.image_size)
+
+    def _step(self, loss: Tensor) -> None:
+        if not torch.isfinite(loss):
+            raise CuterError(
+                f"the loss is {float(loss)} at step {self.steps}: a smaller lr may help; nothing was learned"
+            )
+        self.optimizer.zero_grad(set_to_none=True)
+        loss.backward()  # type: ignore[no-untyped-call]
+        self.optimizer.step()
+        self.steps += 1
+
+    @contextmanager
+    def _randomness(self) -> Iterator[None]:
+        """Let everything that draws from torch's global generator draw from the learner's instead."""
+        seed = int(torch.randint(2**62, (), generator=self.generator))
+        devices = [] if self.device.type == "cpu" else [self.device]
+        with torch.random.fork_rng(devices, device_type=self.device.type if devices else "cuda"):
+            torch.manual_seed(seed)
+            yield
+
+
+def _unit(images: Tensor) -> Tensor:
+    return images.float() / 255

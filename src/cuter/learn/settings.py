@@ -1,0 +1,45 @@
+"""What a learner can be told. Every field is also a command-line option and a field of a run's configuration."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+Augmentation = Literal["paper", "flip", "none"]
+PatchFeatures = Literal["keys", "values", "queries", "tokens"]
+
+
+class LearnerSettings(BaseModel):
+    """Settings of a learner, all with defaults."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+    method: str = Field("rs", description="Method, a recipe of parts.")
+    memory: str | None = Field(None, description="Memory policy instead of the method's own.")
+    memory_images: int = Field(
+        1000, ge=0, description="Memory budget, counted in pixels: as many as this number of whole images has."
+    )
+    replay_size: int = Field(6, ge=0, description="Items replayed in each step.")
+    lr: float = Field(1e-4, gt=0, description="Learning rate of AdamW.")
+    weight_decay: float = Field(1e-4, ge=0, description="Weight decay of AdamW.")
+    augment: Augmentation = Field("paper", description="Augmentation: paper (RandAugment and cut-out), flip or none.")
+    features: PatchFeatures | None = Field(
+        None, description="Patch features: keys, values or queries of the last attention block, or output tokens."
+    )
+    seed: int = Field(0, ge=0, description="Seed of everything that is drawn at random.")
+
+    @field_validator("method")
+    @classmethod
+    def _known_method(cls, name: str) -> str:
+        from cuter.learn.recipe import METHODS  # here, because torch comes with it and --help must not wait for it
+
+        METHODS[name]
+        return name
+
+    @field_validator("memory")
+    @classmethod
+    def _known_memory(cls, name: str | None) -> str | None:
+        if name is not None:
+            from cuter.memory import MEMORIES
+
+            MEMORIES[name]
+        return name

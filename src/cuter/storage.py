@@ -1,0 +1,130 @@
+"""Files that are whole or not there: states as safetensors and JSON, atomic, with checksums. No pickle."""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from cuter.errors import CheckpointError
+
+MANIFEST = "manifest.json"
+State = Mapping[str, Any]
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file atomically: readers see the old or the new one, never half of it."""
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write JSON atomically."""
+    write_text(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
+
+
+def save_states(folder: Path, states: Mapping[str, State]) -> None:
+    """Write named states into a folder, atomically, with a manifest of checksums. An older folder is replaced.
+
+    A state is a nested mapping with string keys of tensors and JSON values.
+    """
+    with _replacing(folder) as new:
+        for name, state in states.items():
+            tensors: dict[str, Tensor] = {}
+            plain = _separate(state, "", tensors)
+            save_file(tensors, new / f"{name}.safetensors")
+            (new / f"{name}.json").write_text(json.dumps(plain, ensure_ascii=False), encoding="utf-8")
+        checksums = {file.name: _checksum(file) for file in sorted(new.iterdir())}
+        (new / MANIFEST).write_text(json.dumps(checksums, indent=2), encoding="utf-8")
+        for file in new.iterdir():
+            _sync(file)
+
+
+def load_state(folder: Path, name: str) -> dict[str, Any]:
+    """Read one named state. Call `verify` first if the folder is not known to be whole."""
+    try:
+        tensors = load_file(folder / f"{name}.safetensors")
+        plain = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        return _join(plain, "", tensors)  # type: ignore[no-any-return]
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
+        raise CheckpointError(f"{folder}: cannot read {name!r}: {error}") from error
+
+
+def verify(folder: Path) -> None:
+    """Raise `CheckpointError` unless every file of the folder is there and has its checksum."""
+    try:
+        checksums = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+        for name, checksum in checksums.items():
+            if _checksum(folder / name) != checksum:
+                raise CheckpointError(f"{folder / name} is damaged: its checksum is not the one in {MANIFEST}")
+    except (OSError, ValueError, AttributeError) as error:
+        raise CheckpointError(f"{folder} is not a whole checkpoint: {error}") from error
+
+
+# In the JSON part a tensor leaves this mark, so that the structure of the state is read back as it was.
+_TENSOR = {"__tensor__": True}
+
+
+def _separate(value: Any, key: str, tensors: dict[str, Tensor]) -> Any:
+    if isinstance(value, Tensor):
+        tensors[key] = value.detach().cpu().contiguous()
+        return _TENSOR
+    if isinstance(value, Mapping):
+        return {name: _separate(child, f"{key}/{name}", tensors) for name, child in value.items()}
+    return value
+
+
+def _join(value: Any, key: str, tensors: dict[str, Tensor]) -> Any:
+    if value == _TENSOR:
+        return tensors[key]
+    if isinstance(value, dict):
+        return {name: _join(child, f"{key}/{name}", tensors) for name, child in value.items()}
+    return value
+
+
+@contextmanager
+def _replacing(folder: Path) -> Iterator[Path]:
+    """Yield a new folder that takes the place of `folder` at the end, or vanishes if something fails."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    try:
+        yield new
+        if folder.exists():
+            old = new.with_suffix(".old")
+            folder.rename(old)
+            new.rename(folder)
+            shutil.rmtree(old)
+        else:
+            new.rename(folder)
+        _sync(folder.parent)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+
+
+def _checksum(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _sync(path: Path) -> None:
+    """Wait until the disk has it: a rename must not survive a power cut that its content did not."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,99 @@
+"""Worker processes decode ahead, so that the learner does not wait for images."""
+
+import signal
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.utils.data
+from torch import Tensor
+
+from cuter.errors import DataError
+from cuter.stream.batch import Batch, membership
+from cuter.stream.images import read_squashed
+from cuter.stream.tasks import Visit
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """An image that had to be skipped."""
+
+    id: str
+    path: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A decoded batch, without the images that could not be read."""
+
+    batch: Batch
+    skipped: tuple[Unreadable, ...]
+
+
+def load_batches(
+    batches: Sequence[Sequence[Visit]],
+    names: Sequence[str],
+    image_size: int,
+    *,
+    workers: int = 1,
+    strict: bool = False,
+    start: int = 0,
+) -> Iterator[Loaded]:
+    """Decode batches of visits in order, beginning with number `start`.
+
+    `names` are the columns of the labels; classes outside a visit's `known` are unknown. With `workers` processes
+    that decode ahead (0: in this process). An unreadable image is left out of its batch and reported, or raises
+    `DataError` when `strict`.
+    """
+    loader = torch.utils.data.DataLoader(
+        _Decoder(batches, image_size),
+        batch_size=None,
+        sampler=range(start, len(batches)),
+        num_workers=workers,
+        prefetch_factor=4 if workers else None,
+        worker_init_fn=_leave_interrupts_to_the_parent,
+    )
+    columns = tuple(names)
+    for visits, (images, failures) in zip(batches[start:], loader, strict=True):
+        skipped = tuple(Unreadable(visits[i].sample.id, str(visits[i].sample.path), why) for i, why in failures.items())
+        if strict and skipped:
+            raise DataError(f"{skipped[0].reason} (strict: an unreadable image is an error)")
+        yield Loaded(_label([v for i, v in enumerate(visits) if i not in failures], images, columns), skipped)
+
+
+def _label(visits: Sequence[Visit], images: Tensor, names: tuple[str, ...]) -> Batch:
+    return Batch(
+        images=images,
+        labels=membership([visit.labels for visit in visits], names),
+        known=membership([visit.known for visit in visits], names),
+        names=names,
+        ids=tuple(visit.sample.id for visit in visits),
+    )
+
+
+class _Decoder(torch.utils.data.Dataset[tuple[Tensor, dict[int, str]]]):
+    """Item i is batch i: the readable images, and for each unreadable one its place and the reason."""
+
+    def __init__(self, batches: Sequence[Sequence[Visit]], image_size: int):
+        self.paths = [[visit.sample.path for visit in visits] for visits in batches]
+        self.image_size = image_size
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def __getitem__(self, index: int) -> tuple[Tensor, dict[int, str]]:
+        images: list[Tensor] = []
+        failures: dict[int, str] = {}
+        for place, path in enumerate(self.paths[index]):
+            try:
+                images.append(read_squashed(path, self.image_size))
+            except DataError as error:
+                failures[place] = str(error)
+        empty = torch.empty(0, 3, self.image_size, self.image_size, dtype=torch.uint8)
+        return torch.stack(images) if images else empty, failures
+
+
+def _leave_interrupts_to_the_parent(_worker: int) -> None:
+    # Ctrl-C reaches every process of the terminal's group; the parent alone decides how to stop.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

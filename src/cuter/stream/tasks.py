@@ -1,0 +1,134 @@
+"""Tasks: which classes are asked for when, and in which order the images arrive."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from cuter.errors import ConfigError
+from cuter.registry import did_you_mean
+from cuter.stream.samples import Sample
+
+ACCEPTED = "'5x4', '11+7x10', or explicit lists of class names such as 'cat,dog;car,bus'"
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Classes that are annotated during one stretch of the stream."""
+
+    name: str
+    classes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Visit:
+    """One arrival of an image, annotated for the classes in `known` only."""
+
+    sample: Sample
+    known: frozenset[str]
+
+    @property
+    def labels(self) -> frozenset[str]:
+        """Labels that are given on this visit."""
+        return self.sample.labels & self.known
+
+
+def order_classes(classes: Sequence[str], order: str | int = "name") -> list[str]:
+    """Order classes by name, by a seed (an integer), or as a file lists them (one name a line)."""
+    if order == "name":
+        return sorted(classes)
+    if isinstance(order, int) or order.isdecimal():
+        return [str(name) for name in np.random.default_rng(int(order)).permutation(sorted(classes))]
+    path = Path(order)
+    if not path.is_file():
+        raise ConfigError(f"class_order {order!r}: no such file. Accepted: 'name', an integer seed, or a file of names")
+    names = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    _check_classes(names, classes, where=f"class_order file {path}")
+    return names
+
+
+def make_tasks(spec: str | Sequence[Sequence[str]], classes: Sequence[str], order: str | int = "name") -> list[Task]:
+    """Split classes into tasks.
+
+    `spec` is '5x4' (five tasks of four classes), '11+7x10' (one of eleven, then seven of ten), or explicit lists of
+    class names, as Python lists or as 'cat,dog;car,bus'.
+    """
+    if isinstance(spec, str) and re.fullmatch(r"\s*\d+(x\d+)?(\s*\+\s*\d+(x\d+)?)*\s*", spec):
+        groups = _split(order_classes(classes, order), _task_sizes(spec), spec)
+    else:
+        lists = [group.split(",") for group in spec.split(";")] if isinstance(spec, str) else spec
+        groups = [[name.strip() for name in group] for group in lists]
+        _check_classes([name for group in groups for name in group], classes, where=f"tasks {spec!r}")
+        if not all(groups):
+            raise ConfigError(f"tasks {spec!r}: a task has no class")
+    return [Task(f"task {number}", tuple(group)) for number, group in enumerate(groups, start=1)]
+
+
+def _task_sizes(spec: str) -> list[int]:
+    sizes: list[int] = []
+    for term in spec.split("+"):
+        *repeats, size = (int(number) for number in term.strip().split("x"))
+        sizes += [size] * (repeats[0] if repeats else 1)
+    return sizes
+
+
+def _split(names: list[str], sizes: list[int], spec: str) -> list[list[str]]:
+    if not sizes or min(sizes) < 1 or sum(sizes) != len(names):
+        raise ConfigError(
+            f"tasks {spec!r} asks for {sum(sizes)} classes in {len(sizes)} tasks, but there are {len(names)}. "
+            f"Accepted: {ACCEPTED}"
+        )
+    ends = np.cumsum(sizes).tolist()
+    return [names[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+
+
+def _check_classes(names: Sequence[str], classes: Sequence[str], where: str) -> None:
+    for name in names:
+        if name not in classes:
+            raise ConfigError(f"{where}: unknown class {name!r}.{did_you_mean(name, sorted(classes))}")
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if list(names).count(name) > 1)
+        raise ConfigError(f"{where}: class {twice!r} appears twice")
+
+
+def plan_stream(samples: Sequence[Sample], tasks: Sequence[Task], seed: int, blurry: float = 0.0) -> list[list[Visit]]:
+    """Return the visits of each task in the order in which they arrive.
+
+    A task holds every image with at least one of its classes, so an image recurs in several tasks, each time with
+    that task's labels only. With `blurry` > 0, that share of each task's visits arrives during a neighbouring task.
+    """
+    if not 0 <= blurry < 1:
+        raise ConfigError(f"blurry must be a share from 0 up to (not including) 1, not {blurry}")
+    rng = np.random.default_rng([seed, 0])
+    plan = [_visits(samples, task) for task in tasks]
+    if blurry and len(tasks) > 1:
+        plan = _blur(plan, blurry, rng)
+    return [[visits[i] for i in rng.permutation(len(visits))] for visits in plan]
+
+
+def _visits(samples: Sequence[Sample], task: Task) -> list[Visit]:
+    classes = frozenset(task.classes)
+    return [
+        Visit(sample, classes if sample.known is None else classes & sample.known)
+        for sample in samples
+        if not classes.isdisjoint(sample.labels)
+    ]
+
+
+def _blur(plan: list[list[Visit]], share: float, rng: np.random.Generator) -> list[list[Visit]]:
+    """Hand `share` of each task's visits to its neighbours, half to each (the ends have only one)."""
+    blurred: list[list[Visit]] = [[] for _ in plan]
+    for index, visits in enumerate(plan):
+        neighbours = [n for n in (index - 1, index + 1) if 0 <= n < len(plan)]
+        leaving = rng.permutation(len(visits))[: round(share * len(visits))]
+        destination = {int(visit): neighbours[turn % len(neighbours)] for turn, visit in enumerate(leaving)}
+        for number, visit in enumerate(visits):
+            blurred[destination.get(number, index)].append(visit)
+    return blurred
+
+
+def in_batches(visits: Sequence[Visit], size: int) -> list[list[Visit]]:
+    """Cut visits into batches; the last one may be smaller."""
+    return [list(visits[start : start + size]) for start in range(0, len(visits), size)]
