@@ -1,11 +1,20 @@
 """Things that many tests need."""
 
+import json
 import os
 from pathlib import Path
 
 import pytest
+import torch
+
+from cuter.backbone import Backbone, untrained_vit
+from cuter.stream.shapes import render_shapes
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+# Tests use small tensors: more threads only wait for each other, and other processes of the tests share the cores.
+os.environ["OMP_NUM_THREADS"] = "1"
+torch.set_num_threads(1)
 
 
 @pytest.fixture(scope="session")
@@ -14,4 +23,28 @@ def shared() -> Path:
     folder = Path(os.environ.get("CUTER_SHARED", REPOSITORY.parent / "shared"))
     if not folder.is_dir():
         pytest.skip(f"real data not found at {folder}; set CUTER_SHARED to its folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A small rendered data set of 8 classes, in the layout of 'folder'."""
+    root = tmp_path_factory.mktemp("shapes")
+    render_shapes(root, train=60, test=30)
+    return root
+
+
+@pytest.fixture
+def tiny() -> Backbone:
+    """A transformer small enough to train in a test."""
+    return untrained_vit(image_size=32, patch_size=8, dim=32, depth=2, heads=2)
+
+
+@pytest.fixture(scope="session")
+def backbone_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same transformer as a folder, for commands that take a name."""
+    folder = tmp_path_factory.mktemp("backbone")
+    untrained_vit(image_size=32, patch_size=8, dim=32, depth=2, heads=2).encoder.save_pretrained(folder)
+    preprocessor = {"size": 32, "image_mean": [0.5] * 3, "image_std": [0.5] * 3}
+    (folder / "preprocessor_config.json").write_text(json.dumps(preprocessor))
     return folder

@@ -89,16 +89,16 @@ def run(
     if resume is not None and (typed or config or out):
         clash = [*typed, *(name for name, value in (("config", config), ("out", out)) if value)]
         raise ConfigError(f"--resume takes the run's own settings: drop --{clash[0].replace('_', '-')}")
-    settings = None if resume is not None else load_config(config, typed)
-
     with console.status("loading"):
         from cuter.experiment import run as runs
         from cuter.experiment.display import Display
-    folder = resume or out or _new_folder(settings)
     try:
-        if settings is None:
+        if resume is not None:
+            folder = resume
             summary = runs.resume(folder, Display(console))
         else:
+            settings = load_config(config, typed)
+            folder = out or _unused(Path(f"runs/{settings.dataset}-{settings.method}-seed{settings.seed}"))
             summary = runs.start(settings, folder, Display(console))
     except runs.Interrupted:
         console.print(f"Stopped. Go on with:  cuter run --resume {folder}", highlight=False, soft_wrap=True)
@@ -108,8 +108,27 @@ def run(
         typer.echo(json.dumps(summary))
 
 
-def _new_folder(settings: RunConfig | None) -> Path:
-    assert settings is not None
-    name = f"{settings.dataset}-{settings.method}-seed{settings.seed}"
-    tries = (Path("runs") / (name if number == 1 else f"{name}-{number}") for number in itertools.count(1))
-    return next(folder for folder in tries if not folder.exists())
+@app.command()
+def demo(
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for images, backbone and run.", show_default="a new one under runs/")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of images, backbone and stream.")] = 0,
+) -> None:
+    """Show a complete run in a minute or so, on images that are rendered on the spot.
+
+    A small transformer that was never trained before meets a stream of coloured shapes: four tasks of two classes.
+    """
+    with console.status("loading"):
+        from cuter.experiment.demo import run_demo
+        from cuter.experiment.display import Display
+    folder = out or _unused(Path("runs/demo"))
+    run_demo(folder, Display(console), seed)
+    console.print(f"Images, backbone and results are in {folder}", highlight=False, soft_wrap=True)
+    console.print("Next: your own images. 'cuter run --help' tells how.")
+
+
+def _unused(folder: Path) -> Path:
+    """Return this folder, or the same name with the first number that is free."""
+    names = itertools.chain([folder], (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2)))
+    return next(name for name in names if not name.exists())

@@ -3,8 +3,6 @@
 import os
 from pathlib import Path
 
-import torch
-
 from cuter.backbone.backbone import Backbone
 from cuter.backbone.checkpoint import SUFFIXES
 from cuter.backbone.convert import load_checkpoint
@@ -23,25 +21,23 @@ def load_backbone(name: str | os.PathLike[str], features: str | None = None) -> 
     values, queries or tokens for a transformer, tokens for a CNN. What did not fit is told in `Backbone.report`.
     """
     name = os.fspath(name)
-    with torch.random.fork_rng(
-        devices=[]
-    ):  # a model is built before it is filled; the caller's random state is not ours
-        if name in SHORT_NAMES:
-            source = SHORT_NAMES[name]
-            return (
-                load_checkpoint(fetch(source), name, features) if "://" in source else _from_hub(source, name, features)
-            )
-        path = Path(name).expanduser()
-        if path.is_dir():
-            return _from_folder(path, name, features)
-        if path.exists():
-            return load_checkpoint(path, name, features)
-        if name.startswith((os.sep, ".", "~")) or name.endswith(SUFFIXES):
-            raise BackboneError(f"no such file or folder: {path}")
-        return _from_hub(name, name, features)
+    if name in SHORT_NAMES:
+        source = SHORT_NAMES[name]
+        is_url = "://" in source
+        return load_checkpoint(fetch(source), name, features) if is_url else _from_hub(source, name, features)
+    path = Path(name).expanduser()
+    if path.is_dir():
+        return _from_folder(path, name, features)
+    if path.exists():
+        return load_checkpoint(path, name, features)
+    if name.startswith((os.sep, ".", "~")) or name.endswith(SUFFIXES):
+        raise BackboneError(f"no such file or folder: {name}")
+    return _from_hub(name, name, features)
 
 
 def _from_folder(path: Path, name: str, features: str | None) -> Backbone:
+    if not (path / "config.json").is_file():
+        raise BackboneError(f"{path} holds no config.json, so it is not a folder in Hugging Face layout")
     try:
         return load_pretrained(str(path), name, features)
     except OSError as error:
@@ -54,13 +50,10 @@ def _from_hub(repository: str, name: str, features: str | None) -> Backbone:
             raise OSError("a repository is named owner/name")
         return load_pretrained(repository, name, features)
     except OSError as error:
-        what = (
-            f"{name!r} ({repository})"
-            if name in SHORT_NAMES
-            else f"{name!r} is neither a short name nor a local path, and"
-        )
+        known = f"{name!r} ({repository}) cannot be loaded from"
+        unknown = f"{name!r} is neither a short name, nor a local path, nor reachable on"
         raise BackboneError(
-            f"{what} cannot be loaded from the Hugging Face hub: {_first_line(error)}"
+            f"{known if name in SHORT_NAMES else unknown} the Hugging Face hub: {_first_line(error)}"
             f"{did_you_mean(name, list(SHORT_NAMES)).replace('Accepted', 'Short names')}"
         ) from error
 

@@ -81,7 +81,7 @@ class Learner:
                 loss = loss + self.criterion(replayed.logits, replay.labels, replay.known)
             self._step(loss)
             self.memory.offer(self.keeper(batch, view))
-        return Step(len(batch), len(replay), float(loss))
+        return Step(len(batch), len(replay), loss.item())
 
     def predict(
         self, images: Tensor | Sequence[str | Path | bytes | Image], batch_size: int = 64
@@ -176,7 +176,7 @@ class Learner:
     def _step(self, loss: Tensor) -> None:
         if not torch.isfinite(loss):
             raise CuterError(
-                f"the loss is {float(loss)} at step {self.steps}: a smaller lr may help; nothing was learned"
+                f"the loss is {loss.item()} at step {self.steps}: a smaller lr may help; nothing was learned"
             )
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]

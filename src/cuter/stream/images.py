@@ -58,7 +58,7 @@ def _read(source: Path | bytes | Image.Image, max_pixels: int, at_least: int | N
     try:
         with quiet_pillow():
             if isinstance(source, Image.Image):
-                return _decode(source, max_pixels, at_least)
+                return _decode(source, max_pixels, at_least=None)  # drafting would shrink the caller's own image
             with Image.open(_readable(source), formats=FORMATS) as image:
                 return _decode(image, max_pixels, at_least)
     except Exception as error:  # on damaged files Pillow's parsers raise nearly everything, from IndexError on

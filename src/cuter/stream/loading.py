@@ -52,7 +52,7 @@ def load_batches(
         sampler=range(start, len(batches)),
         num_workers=workers,
         prefetch_factor=4 if workers else None,
-        worker_init_fn=_leave_interrupts_to_the_parent,
+        worker_init_fn=_leave_signals_to_the_parent,
     )
     columns = tuple(names)
     for visits, (images, failures) in zip(batches[start:], loader, strict=True):
@@ -94,6 +94,7 @@ class _Decoder(torch.utils.data.Dataset[tuple[Tensor, dict[int, str]]]):
         return torch.stack(images) if images else empty, failures
 
 
-def _leave_interrupts_to_the_parent(_worker: int) -> None:
-    # Ctrl-C reaches every process of the terminal's group; the parent alone decides how to stop.
+def _leave_signals_to_the_parent(_worker: int) -> None:
+    # Ctrl-C and a scheduler's SIGTERM reach every process of the group; the parent alone decides how to stop.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)

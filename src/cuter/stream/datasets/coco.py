@@ -39,7 +39,7 @@ class _Instances(BaseModel):
     annotations: list[_Annotation]
 
 
-LAYOUT = LAYOUTS.register("coco")(("annotations/instances_train*.json",))
+LAYOUTS.register("coco")(("annotations/instances_train*.json",))
 
 
 @DATASETS.register("coco")

@@ -28,8 +28,8 @@ def read_text(path: Path) -> str:
 
 def numbered_lines(path: Path) -> list[tuple[int, str]]:
     """Return the lines that are not blank, each with its number counted from 1."""
-    lines = enumerate(read_text(path).split("\n"), start=1)
-    return [(number, line.strip()) for number, line in lines if line.strip()]
+    lines = enumerate(read_text(path).split("\n"), start=1)  # not splitlines, which also splits at form feeds
+    return [(number, line) for number, line in lines if line.strip()]
 
 
 def relative_path(listed: str, where: str) -> str:

@@ -12,7 +12,7 @@ from cuter.stream.samples import Box, Dataset, Sample
 
 SUFFIXES = ("csv", "jsonl")
 
-LAYOUT = LAYOUTS.register("folder")(tuple(f"{stem}.{suffix}" for stem in ("labels", "train") for suffix in SUFFIXES))
+LAYOUTS.register("folder")(tuple(f"{stem}.{suffix}" for stem in ("labels", "train") for suffix in SUFFIXES))
 
 
 @DATASETS.register("folder")
@@ -40,34 +40,33 @@ def folder(root: Path, test_share: float = 0.2) -> Dataset:
     require_folder(root)
     if not 0 < test_share < 1:
         raise ConfigError(f"data set 'folder': option 'test_share' must lie between 0 and 1, not {test_share}")
-    if (one := _file(root, "labels")) is not None:
-        train, test = _divide(_unique(root, one), test_share)
+    files = _annotation_files(root)
+    if len(files) == 1:
+        train, test = _divide(_unique(root, files[0]), test_share)
     else:
-        train, test = (_whole_split(root, split) for split in ("train", "test"))
+        train, test = (_whole_split(root, file) for file in files)
     classes = sorted({name for sample in (*train, *test) for name in sample.labels | (sample.known or set())})
     if not classes:
         raise DataError(f"{root}: no image has a label")
     return checked(Dataset("folder", tuple(classes), train=train, test=test), root)
 
 
-def _file(root: Path, stem: str) -> Path | None:
-    files = [file for suffix in SUFFIXES if (file := root / f"{stem}.{suffix}").is_file()]
-    if len(files) > 1:
-        raise DataError(f"{root}: holds both {files[0].name} and {files[1].name}: leave only one of them")
-    return files[0] if files else None
-
-
-def _whole_split(root: Path, split: str) -> list[Sample]:
-    file = _file(root, split)
-    if file is None:
+def _annotation_files(root: Path) -> list[Path]:
+    names = [f"{stem}.{suffix}" for stem in ("labels", "train", "test") for suffix in SUFFIXES]
+    files = [root / name for name in names if (root / name).is_file()]
+    if [file.stem for file in files] not in (["labels"], ["train", "test"]):
         raise DataError(
-            f"{root}: no annotation file for the {split} split. "
-            f"Looked for labels.csv, labels.jsonl, {split}.csv and {split}.jsonl"
+            f"{root}: needs labels.csv or labels.jsonl, or else one file (.csv or .jsonl) for train and one for "
+            f"test. Found {', '.join(file.name for file in files) or 'none of them'}"
         )
+    return files
+
+
+def _whole_split(root: Path, file: Path) -> list[Sample]:
     samples = []
     for where, row, sample in _unique(root, file):
-        if row.split not in (None, split):
-            raise DataError(f"{where}: field 'split' is {row.split!r} in the file of the {split} split")
+        if row.split not in (None, file.stem):
+            raise DataError(f"{where}: field 'split' is {row.split!r} in the file of the {file.stem} split")
         samples.append(sample)
     return samples
 

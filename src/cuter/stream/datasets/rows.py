@@ -80,9 +80,11 @@ def _header(cells: list[str], where: str) -> list[str]:
     for field in header:
         if field not in FIELDS:
             raise DataError(f"{where}: the header has an unknown field {field!r}.{did_you_mean(field, FIELDS)}")
+        if header.count(field) > 1:
+            raise DataError(f"{where}: the header names the field {field!r} twice")
     for field in ("path", "labels"):
-        if header.count(field) != 1:
-            raise DataError(f"{where}: the header must name the field {field!r} once, not {', '.join(header)}")
+        if field not in header:
+            raise DataError(f"{where}: the header must name the field {field!r}, it has {', '.join(header)}")
     return header
 
 

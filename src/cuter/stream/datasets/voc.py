@@ -1,7 +1,7 @@
 """PASCAL VOC in the layout of its development kit."""
 
-import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from xml.etree import ElementTree
 
 from cuter.errors import DataError
 from cuter.registry import did_you_mean
@@ -16,9 +16,7 @@ CLASSES = (
 )
 # fmt: on
 
-LAYOUT = LAYOUTS.register("voc")(
-    ("ImageSets/Main/*.txt", "VOC*/ImageSets/Main/*.txt", "VOCdevkit/VOC*/ImageSets/Main/*.txt")
-)
+LAYOUTS.register("voc")(("ImageSets/Main/*.txt", "VOC*/ImageSets/Main/*.txt", "VOCdevkit/VOC*/ImageSets/Main/*.txt"))
 
 
 @DATASETS.register("voc")
@@ -70,7 +68,6 @@ def _objects(file: Path) -> tuple[Box, ...]:
         annotation = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
         raise DataError(f"{file} line {error.position[0]}: not XML ({error})") from error
-    # Direct children only: a person's <part> (head, hand, foot) has a name and a box of its own.
     objects = enumerate(annotation.findall("object"), start=1)
     return tuple(
         _box(item, f"{file}: object {number}")
@@ -80,6 +77,7 @@ def _objects(file: Path) -> tuple[Box, ...]:
 
 
 def _box(item: ElementTree.Element, where: str) -> Box:
+    # Direct children only: a person's <part> (head, hand, foot) has a name and a box of its own.
     label = item.findtext("name", "").strip()
     if label not in CLASSES:
         raise DataError(f"{where}: field 'name' is {label!r}.{did_you_mean(label, list(CLASSES))}")
