@@ -11,7 +11,8 @@ class ImageFinder:
     """Looks for a listed image under the root: as listed, then without its first folders, then in image folders.
 
     A list may say `/media/disk/COCO/val2014/x.jpg` or `C:\\flickr\\x.jpg`: what counts is the end of the path that
-    exists under the root. Each folder is listed once, so that missing images, of which there can be a hundred thousand, cost little.
+    exists under the root. Each folder is listed once: of NUS-WIDE, a hundred thousand images may
+    be missing, and each is looked for in several places.
     """
 
     def __init__(self, root: Path, image_folders: tuple[str, ...]):

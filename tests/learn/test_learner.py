@@ -1,0 +1,245 @@
+"""One battery for every method, and what is true of the learner itself."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from PIL import Image
+
+from cuter.backbone import Backbone
+from cuter.errors import BatchError, CheckpointError, ConfigError, CuterError, DataError, UnknownNameError
+from cuter.learn.learner import Learner
+from cuter.learn.recipe import METHODS
+from cuter.stream.batch import Batch
+
+methods = pytest.mark.parametrize("method", list(METHODS))
+
+
+def batch(count: int, names: list[str], seed: int = 0, size: int = 32) -> Batch:
+    generator = torch.Generator().manual_seed(seed)
+    images = torch.randint(256, (count, 3, size, size), dtype=torch.uint8, generator=generator)
+    labels = [[names[int(torch.randint(len(names), (), generator=generator))]] for _ in range(count)]
+    return Batch.of(images, labels, known=names, ids=[f"{seed}-{i}" for i in range(count)])
+
+
+def learner(backbone: Backbone, method: str = "rs", **settings: object) -> Learner:
+    return Learner.create(method, backbone=backbone, device="cpu", **({"memory_images": 8, "replay_size": 3} | settings))
+
+
+def weights(one: Learner) -> torch.Tensor:
+    return torch.cat([parameter.detach().flatten() for parameter in one.model.parameters()])
+
+
+@methods
+def test_it_learns_what_it_is_shown(tiny: Backbone, method: str) -> None:
+    """Dark images are 'night', bright ones 'day': after some steps the scores must say so."""
+    one = learner(tiny, method, augment="none", lr=1e-3)
+    dark = torch.randint(0, 60, (6, 3, 32, 32), dtype=torch.uint8)
+    bright = torch.randint(190, 256, (6, 3, 32, 32), dtype=torch.uint8)
+    for _ in range(25):
+        one.observe(Batch.of(torch.cat([dark, bright]), [["night"]] * 6 + [["day"]] * 6))
+    night, day = one.predict(torch.stack([dark[0], bright[0]]))
+    assert night["night"] > night["day"]
+    assert day["day"] > day["night"]
+
+
+@methods
+def test_a_growing_label_space(tiny: Backbone, method: str) -> None:
+    one = learner(tiny, method)
+    one.observe(batch(4, ["cat", "dog"]))
+    one.observe(batch(4, ["car", "cat"], seed=1))
+    assert one.labels.names == ("cat", "dog", "car")
+    step = one.observe(batch(4, ["bus"], seed=2))
+    assert step.replayed == 3
+    assert [list(row) for row in one.predict(batch(2, ["x"]).images)] == [["cat", "dog", "car", "bus"]] * 2
+
+
+@methods
+@pytest.mark.parametrize("count", [0, 1])
+def test_empty_and_one_image_batches(tiny: Backbone, method: str, count: int) -> None:
+    one = learner(tiny, method)
+    step = one.observe(batch(count, ["cat"]))
+    assert step.images == one.steps == len(one.memory) == count
+    if count:
+        assert one.predict(batch(count, ["cat"]).images)[0]["cat"] > 0.5, "one step from undecided towards its label"
+    assert one.predict(batch(0, ["cat"]).images) == []
+
+
+@methods
+@pytest.mark.parametrize("names", [["only"], [f"class {i}" for i in range(10_000)]])
+def test_one_class_and_ten_thousand(tiny: Backbone, method: str, names: list[str]) -> None:
+    one = learner(tiny, method)
+    one.observe(batch(2, names))
+    one.observe(batch(2, names, seed=1))
+    assert one.probabilities(batch(2, names).images).shape == (2, len(names))
+
+
+@methods
+def test_the_budget_of_memory_holds(tiny: Backbone, method: str) -> None:
+    one = learner(tiny, method, memory_images=5)
+    for seed in range(6):
+        one.observe(batch(4, ["cat", "dog"], seed))
+        assert one.memory.pixels <= 5 * 32 * 32
+    assert one.memory.fill > 0.5
+
+
+@methods
+def test_same_seed_same_learner(tiny: Backbone, method: str) -> None:
+    state = {name: value.clone() for name, value in tiny.state_dict().items()}
+    results = []
+    for seed in (0, 0, 1):
+        tiny.load_state_dict(state)
+        torch.manual_seed(len(results))  # the caller's generator must not matter
+        one = learner(tiny, method, seed=seed)
+        for number in range(4):
+            one.observe(batch(5, ["cat", "dog"], number))
+        results.append(weights(one).clone())
+    assert torch.equal(results[0], results[1])
+    assert not torch.equal(results[0], results[2])
+
+
+@methods
+def test_observing_leaves_the_callers_generator_alone(tiny: Backbone, method: str) -> None:
+    one = learner(tiny, method)
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    one.observe(batch(3, ["cat"]))
+    assert torch.equal(torch.rand(3), expected)
+
+
+@methods
+def test_save_and_load_goes_on_exactly(tiny: Backbone, method: str, tmp_path: Path) -> None:
+    one = learner(tiny, method)
+    for number in range(3):
+        one.observe(batch(5, ["cat", "dog"], number))
+    one.observe(batch(3, ["bird"], 9))
+    one.save(tmp_path / "saved")
+    two = Learner.load(tmp_path / "saved", device="cpu")
+    for number in range(10, 14):
+        for both in (one, two):
+            both.observe(batch(5, ["dog", "car"], number))
+    assert torch.equal(weights(one), weights(two))
+    assert [kept.id for kept in one.memory.items] == [kept.id for kept in two.memory.items]
+    assert one.predict(batch(2, ["x"]).images) == two.predict(batch(2, ["x"]).images)
+    one.save(tmp_path / "saved")  # over the old one
+    assert Learner.load(tmp_path / "saved").steps == one.steps
+
+
+def test_unknown_labels_move_nothing(tiny: Backbone) -> None:
+    """A class that nobody looked for must not be pushed down by images of later tasks."""
+    one = learner(tiny, augment="none", replay_size=0, lr=1e-2, weight_decay=0.0)
+    one.observe(batch(4, ["cat"]))
+    before = one.model.head.weights[0].detach().clone()
+    gradient_free = Batch.of(batch(4, ["dog"]).images, [["dog"]] * 4, known=["dog"])
+    one.optimizer.state.clear()  # AdamW's momentum alone would go on moving the row
+    one.observe(gradient_free)
+    assert torch.equal(one.model.head.weights[0], before)
+
+
+def test_replay_holds_back_forgetting(tiny: Backbone) -> None:
+    """Loss on the first task after learning the second: lower with memory than without."""
+    state = {name: value.clone() for name, value in tiny.state_dict().items()}
+    generator = torch.Generator().manual_seed(0)
+
+    def task(first: str, second: str, low: int, number: int) -> Batch:
+        left = torch.randint(low, low + 80, (8, 3, 32, 32), dtype=torch.uint8, generator=generator)
+        left[:4, 0] = 255
+        return Batch.of(left, [[first]] * 4 + [[second]] * 4, ids=[f"{first} {number} {i}" for i in range(8)])
+
+    old = [task("a", "b", 0, n) for n in range(20)]
+    new = [task("d", "c", 120, n) for n in range(40)]
+    loss = []
+    for replay in (0, 8):
+        tiny.load_state_dict(state)
+        one = learner(tiny, augment="none", lr=1e-3, memory_images=50, replay_size=replay)
+        for item in old + new:
+            one.observe(item)
+        with torch.no_grad():
+            view = one.model(old[0].images)
+        loss.append(float(one.criterion(view.logits[:, :2], old[0].labels, old[0].known)))
+    assert loss[1] < loss[0]
+
+
+def test_predict_takes_files_bytes_and_images(tiny: Backbone, tmp_path: Path) -> None:
+    one = learner(tiny)
+    one.observe(batch(3, ["cat"]))
+    path = tmp_path / "image.png"
+    Image.new("L", (50, 20), 130).save(path)
+    rows = one.predict([path, str(path), path.read_bytes(), Image.open(path)])
+    assert rows[0] == rows[1] == rows[2] == rows[3]
+    assert 0 <= rows[0]["cat"] <= 1
+    with pytest.raises(DataError, match=r"gone\.png"):
+        one.predict([tmp_path / "gone.png"])
+
+
+def test_predict_does_not_depend_on_the_batch_size(tiny: Backbone) -> None:
+    one = learner(tiny)
+    one.observe(batch(3, ["cat", "dog"]))
+    images = batch(7, ["x"], size=40).images
+    torch.testing.assert_close(one.probabilities(images, batch_size=2), one.probabilities(images, batch_size=7))
+    assert one.model.training, "predicting must not leave the model in another mode"
+
+
+def test_wrong_input_changes_nothing(tiny: Backbone) -> None:
+    one = learner(tiny)
+    one.observe(batch(3, ["cat"]))
+    before, generator = weights(one), one.generator.get_state()
+    with pytest.raises(BatchError):
+        one.observe(Batch.of(torch.zeros(1, 3, 8, 8), [["cat"]]))
+    with pytest.raises(BatchError, match="uint8"):
+        one.predict(torch.zeros(1, 3, 8, 8))
+    with pytest.raises(BatchError, match="non-empty string"):
+        one.observe(Batch.of(torch.zeros(1, 3, 8, 8, dtype=torch.uint8), [[" "]]))
+    assert torch.equal(weights(one), before)
+    assert torch.equal(one.generator.get_state(), generator)
+    assert one.labels.names == ("cat",)
+
+
+def test_a_loss_that_is_not_finite_stops_before_the_weights_are_spoilt(tiny: Backbone) -> None:
+    one = learner(tiny)
+    one.observe(batch(3, ["cat"]))
+    with torch.no_grad():
+        one.model.head.biases[0].fill_(float("nan"))
+    before = weights(one)
+    with pytest.raises(CuterError, match="loss is nan at step 1"):
+        one.observe(batch(3, ["cat"]))
+    assert torch.equal(weights(one), before) or torch.isnan(before).any()
+    assert one.steps == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"replay_sise": 3}, "unknown field 'replay_sise'. Did you mean 'replay_size'?"),
+        ({"lr": -1}, "lr: Input should be greater than 0, not -1"),
+        ({"augment": "all"}, "augment: Input should be 'paper', 'flip' or 'none', not 'all'"),
+    ],
+)
+def test_wrong_settings_are_told(tiny: Backbone, settings: dict[str, object], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        learner(tiny, **settings)
+    assert message in str(error.value)
+
+
+def test_unknown_parts_are_told(tiny: Backbone) -> None:
+    with pytest.raises(UnknownNameError, match="unknown method 'rss'. Did you mean 'rs'?"):
+        learner(tiny, "rss")
+    with pytest.raises(UnknownNameError, match="unknown memory policy 'reservior'. Did you mean 'reservoir'?"):
+        learner(tiny, memory="reservior")
+    with pytest.raises(ConfigError, match="device 'tpu' is not available here. Accepted: auto, cpu"):
+        Learner.create(backbone=tiny, device="tpu")
+
+
+def test_a_damaged_learner_is_refused(tiny: Backbone, tmp_path: Path) -> None:
+    one = learner(tiny)
+    one.observe(batch(3, ["cat"]))
+    one.save(tmp_path / "saved")
+    file = tmp_path / "saved" / "learner.safetensors"
+    damaged = bytearray(file.read_bytes())
+    damaged[len(damaged) // 2] ^= 1
+    file.write_bytes(damaged)
+    with pytest.raises(CheckpointError, match=r"learner\.safetensors is damaged"):
+        Learner.load(tmp_path / "saved")
+    with pytest.raises(CheckpointError, match="not a whole checkpoint"):
+        Learner.load(tmp_path / "nothing")
