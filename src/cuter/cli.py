@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.progress import Progress
 
 from cuter.errors import ConfigError, CuterError
 from cuter.experiment.config import RunConfig, load_config
@@ -132,3 +133,42 @@ def _unused(folder: Path) -> Path:
     """Return this folder, or the same name with the first number that is free."""
     names = itertools.chain([folder], (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2)))
     return next(name for name in names if not name.exists())
+
+
+@data.command()
+def check(
+    folders: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Folders that hold a data set each.")],
+    dataset: Annotated[
+        str | None, typer.Option(help="What the folders hold, where their layout does not tell: voc, coco, …")
+    ] = None,
+    dataset_options: Annotated[
+        list[str] | None, typer.Option(help="Options of the data set's reader, as NAME=VALUE.")
+    ] = None,
+    decode: Annotated[bool, typer.Option(help="Read every image, to find the unreadable ones.")] = True,
+    print_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
+) -> None:
+    """Tell what data sets hold: images, classes, labels an image, imbalance, unreadable files.
+
+    Ends with code 1 if a file is unreadable.
+    """
+    with console.status("reading"):
+        from cuter.stream.datasets import detect, load_dataset
+        from cuter.stream.inspect import inspect, inspection_tables
+
+        options = given({"dataset_options": dataset_options}).get("dataset_options", {})
+        found = [load_dataset(dataset or detect(folder), folder, **options) for folder in folders]
+    inspections = []
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
+        for one, split in itertools.product(found, ("train", "test")):
+            row = bar.add_task(f"{one.name} {split}", total=None)
+            inspections.append(
+                inspect(
+                    one, split, decode=decode, progress=lambda n, of, row=row: bar.update(row, completed=n, total=of)
+                )
+            )
+    if print_json:
+        typer.echo(json.dumps([inspection.as_dict() for inspection in inspections]))
+    else:
+        Console().print(*inspection_tables(inspections), sep="\n")
+    if any(inspection.unreadable for inspection in inspections):
+        raise typer.Exit(1)

@@ -23,7 +23,9 @@ def batch(count: int, names: list[str], seed: int = 0, size: int = 32) -> Batch:
 
 
 def learner(backbone: Backbone, method: str = "rs", **settings: object) -> Learner:
-    return Learner.create(method, backbone=backbone, device="cpu", **({"memory_images": 8, "replay_size": 3} | settings))
+    return Learner.create(
+        method, backbone=backbone, device="cpu", **({"memory_images": 8, "replay_size": 3} | settings)
+    )
 
 
 def weights(one: Learner) -> torch.Tensor:
