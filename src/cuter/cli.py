@@ -153,19 +153,17 @@ def check(
     """
     with console.status("reading"):
         from cuter.stream.datasets import detect, load_dataset
-        from cuter.stream.inspect import inspect, inspection_tables
+        from cuter.stream.inspect import SPLITS, inspect, inspection_tables
 
         options = given({"dataset_options": dataset_options}).get("dataset_options", {})
         found = [load_dataset(dataset or detect(folder), folder, **options) for folder in folders]
-    inspections = []
     with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
-        for one, split in itertools.product(found, ("train", "test")):
-            row = bar.add_task(f"{one.name} {split}", total=None)
-            inspections.append(
-                inspect(
-                    one, split, decode=decode, progress=lambda n, of, row=row: bar.update(row, completed=n, total=of)
-                )
-            )
+        row = bar.add_task("reading images", total=None)
+        inspections = [
+            inspect(one, split, decode=decode, progress=lambda n, of: bar.update(row, completed=n, total=of))
+            for one in found
+            for split in SPLITS
+        ]
     if print_json:
         typer.echo(json.dumps([inspection.as_dict() for inspection in inspections]))
     else:

@@ -225,11 +225,11 @@ def test_wrong_settings_are_told(tiny: Backbone, settings: dict[str, object], me
 
 
 def test_unknown_parts_are_told(tiny: Backbone) -> None:
-    with pytest.raises(UnknownNameError, match="unknown method 'rss'. Did you mean 'rs'?"):
+    with pytest.raises(UnknownNameError, match=r"unknown method 'rss'\. Did you mean 'rs'\?"):
         learner(tiny, "rss")
-    with pytest.raises(UnknownNameError, match="unknown memory policy 'reservior'. Did you mean 'reservoir'?"):
+    with pytest.raises(UnknownNameError, match=r"unknown memory policy 'reservior'\. Did you mean 'reservoir'\?"):
         learner(tiny, memory="reservior")
-    with pytest.raises(ConfigError, match="device 'tpu' is not available here. Accepted: auto, cpu"):
+    with pytest.raises(ConfigError, match=r"device 'tpu' is not available here\. Accepted: auto, cpu"):
         Learner.create(backbone=tiny, device="tpu")
 
 

@@ -14,6 +14,9 @@ from cuter.errors import DataError
 from cuter.stream.images import read_squashed
 from cuter.stream.samples import Dataset, class_counts
 
+Split = Literal["train", "test"]
+SPLITS: tuple[Split, ...] = ("train", "test")
+
 Progress = Callable[[int, int], None]  # (images decoded so far, images in all)
 
 CHUNK = 64  # images a work item: enough to make handing it over cheap, few enough to show progress
@@ -49,7 +52,7 @@ class Inspection:
 
 def inspect(
     dataset: Dataset,
-    split: Literal["train", "test"],
+    split: Split,
     *,
     decode: bool = True,
     workers: int | None = None,
@@ -90,7 +93,7 @@ def inspection_tables(inspections: Sequence[Inspection]) -> list[Table]:
     classes = _table("class", inspections)
     for name in dict.fromkeys(name for inspection in inspections for name in inspection.counts):
         # Text, because a name such as "[red]" would be taken for markup
-        classes.add_row(Text(name), *(f"{inspection.counts.get(name, 0):,}" for inspection in inspections))
+        classes.add_row(Text(name), *(_count(inspection.counts.get(name)) for inspection in inspections))
     faults = [fault for inspection in inspections for fault in (inspection.unreadable or {}).items()]
     if not faults:
         return [overview, classes]
@@ -121,6 +124,10 @@ def _table(first: str, inspections: Sequence[Inspection]) -> Table:
     for inspection in inspections:
         table.add_column(Text(f"{inspection.dataset} {inspection.split}"), justify="right")
     return table
+
+
+def _count(images: int | None) -> str:
+    return "–" if images is None else f"{images:,}"  # a class of another data set is not a class without an image
 
 
 def _share(part: int, whole: int) -> float:

@@ -64,4 +64,4 @@ def _draw(canvas: ImageDraw.ImageDraw, name: str, rng: np.random.Generator) -> N
         for corner in range(2 * points)
     ]
     colour = Image.new("HSV", (1, 1), ((hue + int(rng.integers(-12, 13))) % 256, 220, 235)).convert("RGB")
-    canvas.polygon(corners, fill=colour.getpixel((0, 0)))  # type: ignore[arg-type]
+    canvas.polygon(corners, fill=colour.getpixel((0, 0)))

@@ -1,0 +1,56 @@
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from cuter.errors import ConfigError
+from cuter.experiment.config import RunConfig, dump_config, load_config
+
+REQUIRED: dict[str, Any] = {"dataset": "voc", "data_root": "VOCdevkit", "backbone": "dino-vits16", "tasks": "5x4"}
+
+
+def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(yaml.safe_dump(REQUIRED | {"lr": 0.5, "seed": 3, "tasks": [["cat"], ["dog"]]}))
+    config = load_config(file, {"seed": 7})
+    assert (config.lr, config.seed, config.batch_size, config.tasks) == (0.5, 7, 12, [["cat"], ["dog"]])
+
+
+def test_what_is_dumped_is_read_back_the_same(tmp_path: Path) -> None:
+    config = load_config(None, REQUIRED | {"dataset_options": {"train": "train"}, "class_order": 3, "limit_train": 9})
+    (tmp_path / "x.yaml").write_text(dump_config(config))
+    assert load_config(tmp_path / "x.yaml", {}) == config
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"batchsize": 3}, "unknown field 'batchsize'. Did you mean 'batch_size'?"),
+        ({"batch_size": 0}, "batch_size: Input should be greater than or equal to 1, not 0"),
+        ({"lr": "fast"}, "lr: Input should be a valid number, unable to parse string as a number, not 'fast'"),
+        ({"blurry": 1}, "blurry: Input should be less than 1"),
+    ],
+)
+def test_a_wrong_field_is_told(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        load_config(None, REQUIRED | change)
+    assert message in str(error.value)
+
+
+def test_a_missing_field_is_told() -> None:
+    with pytest.raises(ConfigError, match="backbone: Field required"):
+        load_config(None, {name: value for name, value in REQUIRED.items() if name != "backbone"})
+
+
+@pytest.mark.parametrize("text", ["- a\n- b", "a: [", "\x00"])
+def test_a_file_that_is_no_configuration_is_told(tmp_path: Path, text: str) -> None:
+    (tmp_path / "x.yaml").write_text(text)
+    with pytest.raises(ConfigError, match=r"x\.yaml"):
+        load_config(tmp_path / "x.yaml", {})
+    with pytest.raises(ConfigError, match=r"gone\.yaml"):
+        load_config(tmp_path / "gone.yaml", {})
+
+
+def test_every_field_is_described() -> None:
+    assert all(field.description for field in RunConfig.model_fields.values())

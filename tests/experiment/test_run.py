@@ -1,0 +1,195 @@
+"""A run that survives anything: in this process, by stopping it at every step."""
+
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from safetensors.torch import load_file
+
+from cuter.errors import ConfigError, DataError
+from cuter.experiment import directory as directories
+from cuter.experiment import run as runs
+from cuter.experiment.config import RunConfig
+from cuter.experiment.display import Display
+from cuter.experiment.stopping import StopRequest
+from cuter.stream.shapes import render_shapes
+
+
+def silent() -> Display:
+    return Display(Console(file=io.StringIO(), width=120))
+
+
+@pytest.fixture
+def config(shapes: Path, backbone_folder: Path) -> RunConfig:
+    return RunConfig(
+        dataset="folder",
+        data_root=shapes,
+        backbone=str(backbone_folder),
+        tasks="4x2",
+        memory_images=10,
+        replay_size=3,
+        workers=0,
+        device="cpu",
+        lr=1e-3,
+    )
+
+
+def outcome(folder: Path) -> dict[str, Any]:
+    """All that must be equal: figures, every line of the metrics and every weight."""
+    summary = json.loads((folder / "summary.json").read_text())
+    checkpoint = max((folder / "checkpoints").glob("step-*"))
+    tensors = load_file(checkpoint / "learner.safetensors")
+    return {
+        "figures": {key: value for key, value in summary.items() if "second" not in key},
+        "metrics": (folder / "metrics.jsonl").read_text(),
+        "weights": {name: tensor.numpy().tobytes() for name, tensor in tensors.items()},
+    }
+
+
+def test_a_run_leaves_everything_in_its_folder(config: RunConfig, tmp_path: Path) -> None:
+    summary = runs.start(config, tmp_path / "run", silent())
+    assert [len(task["classes"]) for task in summary["tasks"]] == [2, 4, 6, 8]
+    assert summary == json.loads((tmp_path / "run" / "summary.json").read_text())
+    assert summary["images"] == summary["steps"] * 12 - sum(-len(b) % 12 for b in _task_sizes(config))
+    names = {path.name for path in (tmp_path / "run").iterdir()}
+    assert {"config.yaml", "environment.json", "metrics.jsonl", "summary.json", "tensorboard", "checkpoints"} <= names
+    assert len(list((tmp_path / "run" / "checkpoints").iterdir())) == 2
+    assert list((tmp_path / "run" / "tensorboard").glob("events*"))
+    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if "loss" in line] == list(range(1, summary["steps"] + 1))
+    assert [line["test"] for line in lines if "test" in line] == summary["tasks"]
+
+
+def _task_sizes(config: RunConfig) -> list[list[object]]:
+    from cuter.stream.datasets import load_dataset
+    from cuter.stream.tasks import make_tasks, plan_stream
+
+    dataset = load_dataset("folder", config.data_root)
+    return plan_stream(dataset.train, make_tasks(str(config.tasks), dataset.classes), config.seed)  # type: ignore[return-value]
+
+
+def test_stopped_at_any_step_and_resumed_it_comes_to_the_same_result(
+    config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs.start(config, tmp_path / "whole", silent())
+
+    class StopEveryFifthLook(StopRequest):
+        looks = 0
+
+        @property
+        def asked(self) -> bool:
+            StopEveryFifthLook.looks += 1
+            return StopEveryFifthLook.looks % 5 == 0
+
+        @asked.setter
+        def asked(self, value: bool) -> None: ...
+
+    from contextlib import contextmanager
+
+    @contextmanager
+    def restless() -> Any:
+        yield StopEveryFifthLook()
+
+    monkeypatch.setattr(runs, "stop_on_signals", restless)
+    interruptions = 0
+    with pytest.raises(runs.Interrupted):
+        runs.start(config, tmp_path / "broken", silent())
+    while not (tmp_path / "broken" / "summary.json").exists():
+        try:
+            runs.resume(tmp_path / "broken", silent())
+        except runs.Interrupted:
+            interruptions += 1
+    assert interruptions >= 3
+    assert outcome(tmp_path / "broken") == outcome(tmp_path / "whole")
+
+
+def test_a_damaged_checkpoint_is_noticed_and_the_one_before_it_used(
+    config: RunConfig, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    runs.start(config, tmp_path / "whole", silent())
+    for damaged in (1, 2):
+        folder = tmp_path / f"damaged {damaged}"
+        shutil.copytree(tmp_path / "whole", folder)
+        (folder / "summary.json").unlink()
+        checkpoints = sorted((folder / "checkpoints").iterdir())
+        for checkpoint in checkpoints[-damaged:]:
+            file = checkpoint / "learner.safetensors"
+            file.write_bytes(file.read_bytes()[:-100])
+        (folder / "checkpoints" / ".step-1.part").mkdir()  # half-written when the machine went down
+        runs.resume(folder, silent())
+        assert "is damaged" in caplog.text
+        assert outcome(folder) == outcome(tmp_path / "whole")
+    assert "starts from its beginning" in caplog.text
+
+
+def test_a_full_disk_costs_the_checkpoint_but_not_the_run(
+    config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(directories, "save_states", full)
+    summary = runs.start(config, tmp_path / "run", silent())
+    assert len(summary["tasks"]) == 4
+    assert "could not be written" in caplog.text
+    assert "No space left" in caplog.text
+
+
+def test_unreadable_images_are_skipped_counted_and_named(
+    config: RunConfig, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    render_shapes(tmp_path / "data", train=30, test=20)
+    broken = [tmp_path / "data" / "images" / name for name in ("train-00003.png", "test-00005.png")]
+    broken[0].write_bytes(b"")
+    broken[1].write_bytes(broken[1].read_bytes()[:200])
+    config = config.model_copy(update={"data_root": tmp_path / "data"})
+    summary = runs.start(config, tmp_path / "run", silent())
+    assert set(summary["skipped"]) == {str(path) for path in broken}
+    assert all(path.name in caplog.text for path in broken)
+    with pytest.raises(DataError, match="strict"):
+        runs.start(config.model_copy(update={"strict": True}), tmp_path / "strict", silent())
+
+
+def test_limits_draw_the_same_images_for_every_seed(config: RunConfig) -> None:
+    limited = [runs._load(config.model_copy(update={"limit_train": 7, "limit_test": 5, "seed": s})) for s in (0, 1)]
+    assert [len(limited[0].train), len(limited[0].test)] == [7, 5]
+    assert limited[0].train == limited[1].train
+
+
+def test_a_class_that_never_came_scores_nothing(config: RunConfig, tmp_path: Path) -> None:
+    summary = runs.start(config.model_copy(update={"limit_train": 3}), tmp_path / "run", silent())
+    assert len(summary["tasks"][-1]["classes"]) == 8
+
+
+def test_a_blurry_run(config: RunConfig, tmp_path: Path) -> None:
+    summary = runs.start(config.model_copy(update={"blurry": 0.3}), tmp_path / "run", silent())
+    assert len(summary["tasks"]) == 4
+
+
+def test_a_finished_run_is_not_repeated(config: RunConfig, tmp_path: Path) -> None:
+    summary = runs.start(config, tmp_path / "run", silent())
+    before = (tmp_path / "run" / "metrics.jsonl").stat().st_mtime_ns
+    assert runs.resume(tmp_path / "run", silent()) == summary
+    assert (tmp_path / "run" / "metrics.jsonl").stat().st_mtime_ns == before
+
+
+def test_wrong_folders_are_told(config: RunConfig, tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").touch()
+    with pytest.raises(ConfigError, match=r"full is not empty\. Continue it with 'cuter run --resume"):
+        runs.start(config, tmp_path / "full", silent())
+    with pytest.raises(ConfigError, match=r"holds no run: config\.yaml is missing"):
+        runs.resume(tmp_path / "full", silent())
+    with pytest.raises(DataError):
+        runs.start(config.model_copy(update={"data_root": tmp_path / "gone"}), tmp_path / "new", silent())
+    assert not (tmp_path / "new").exists(), "a wrong path must not leave a folder behind"
+
+
+def test_two_processes_cannot_work_on_one_run(config: RunConfig, tmp_path: Path) -> None:
+    run = directories.RunDirectory.create(tmp_path / "run", config)
+    with run.locked(), pytest.raises(ConfigError, match="in use by another process"):
+        runs.resume(tmp_path / "run", silent())

@@ -1,0 +1,81 @@
+import errno
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from cuter import storage
+from cuter.errors import CheckpointError
+from cuter.storage import load_state, save_states, verify, write_json
+
+STATE = {
+    "number": 3,
+    "names": ["ä", "b"],
+    "none": None,
+    "deep": {"tensor": torch.arange(5), "empty": torch.zeros(0, 3)},
+}
+
+
+def same(a: object, b: object) -> bool:
+    if isinstance(a, torch.Tensor):
+        return isinstance(b, torch.Tensor) and a.dtype == b.dtype and torch.equal(a, b)
+    if isinstance(a, dict):
+        return isinstance(b, dict) and a.keys() == b.keys() and all(same(a[key], b[key]) for key in a)
+    return a == b
+
+
+def test_a_state_comes_back_as_it_was(tmp_path: Path) -> None:
+    save_states(tmp_path / "x", {"one": STATE, "two": {"only": 1}})
+    verify(tmp_path / "x")
+    assert same(load_state(tmp_path / "x", "one"), STATE)
+    assert load_state(tmp_path / "x", "two") == {"only": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["x"], "nothing may be left beside it"
+
+
+def test_an_older_folder_is_replaced_whole(tmp_path: Path) -> None:
+    save_states(tmp_path / "x", {"old": STATE})
+    save_states(tmp_path / "x", {"new": {"a": 1}})
+    assert load_state(tmp_path / "x", "new") == {"a": 1}
+    assert not list((tmp_path / "x").glob("old*"))
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+@pytest.mark.parametrize("name", ["one.safetensors", "one.json", "manifest.json"])
+@pytest.mark.parametrize("harm", ["cut", "flip", "remove"])
+def test_any_damage_is_found(tmp_path: Path, name: str, harm: str) -> None:
+    save_states(tmp_path / "x", {"one": STATE})
+    file = tmp_path / "x" / name
+    content = bytearray(file.read_bytes())
+    if harm == "cut":
+        file.write_bytes(content[: len(content) // 2])
+    elif harm == "flip":
+        content[len(content) // 2] ^= 4
+        file.write_bytes(content)
+    else:
+        file.unlink()
+    with pytest.raises(CheckpointError, match="x"):
+        verify(tmp_path / "x")
+
+
+def test_a_full_disk_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_states(tmp_path / "x", {"one": {"a": 1}})
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(storage, "save_file", full)
+    with pytest.raises(OSError, match="No space"):
+        save_states(tmp_path / "x", {"one": {"a": 2}})
+    verify(tmp_path / "x")
+    assert load_state(tmp_path / "x", "one") == {"a": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_json_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_json(tmp_path / "a.json", {"a": 1})
+    monkeypatch.setattr(storage.os, "fsync", lambda _: (_ for _ in ()).throw(OSError(errno.ENOSPC, "full")))
+    with pytest.raises(OSError, match="full"):
+        write_json(tmp_path / "a.json", {"a": 2})
+    assert json.loads((tmp_path / "a.json").read_text()) == {"a": 1}
+    assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
