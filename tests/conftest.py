@@ -1,13 +1,12 @@
 """Things that many tests need."""
 
-import json
 import os
 from pathlib import Path
 
 import pytest
 import torch
 
-from cuter.backbone import Backbone, untrained_vit
+from cuter.backbone import Backbone, save_backbone, untrained_vit
 from cuter.stream.shapes import render_shapes
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -44,7 +43,5 @@ def tiny() -> Backbone:
 def backbone_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same transformer as a folder, for commands that take a name."""
     folder = tmp_path_factory.mktemp("backbone")
-    untrained_vit(image_size=32, patch_size=8, dim=32, depth=2, heads=2).encoder.save_pretrained(folder)
-    preprocessor = {"size": 32, "image_mean": [0.5] * 3, "image_std": [0.5] * 3}
-    (folder / "preprocessor_config.json").write_text(json.dumps(preprocessor))
+    save_backbone(untrained_vit(image_size=32, patch_size=8, dim=32, depth=2, heads=2), folder)
     return folder

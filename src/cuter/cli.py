@@ -164,9 +164,12 @@ def check(
             for one in found
             for split in SPLITS
         ]
+    unreadable = {path: why for inspection in inspections for path, why in (inspection.unreadable or {}).items()}
     if print_json:
         typer.echo(json.dumps([inspection.as_dict() for inspection in inspections]))
     else:
         Console().print(*inspection_tables(inspections), sep="\n")
-    if any(inspection.unreadable for inspection in inspections):
+        for path, reason in unreadable.items():
+            typer.echo(f"unreadable: {path}: {reason}")  # not in a table, which would break paths over lines
+    if unreadable:
         raise typer.Exit(1)

@@ -3,6 +3,8 @@
 import io
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -191,5 +193,8 @@ def test_wrong_folders_are_told(config: RunConfig, tmp_path: Path) -> None:
 
 def test_two_processes_cannot_work_on_one_run(config: RunConfig, tmp_path: Path) -> None:
     run = directories.RunDirectory.create(tmp_path / "run", config)
-    with run.locked(), pytest.raises(ConfigError, match="in use by another process"):
-        runs.resume(tmp_path / "run", silent())
+    with run.locked():
+        command = [sys.executable, "-m", "cuter", "run", "--resume", str(run.path)]
+        second = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert second.returncode == 2
+    assert "in use by another process" in " ".join(second.stderr.split())

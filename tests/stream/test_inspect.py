@@ -77,8 +77,3 @@ def test_tables(dataset: Dataset):
     assert "images with boxes 25% 0%" in rows
     assert "unreadable files 1 not checked" in rows
     assert "[red] 1 0" in rows  # a class name is not markup
-    assert any("broken.jpg" in row and "not an image" in row for row in rows)
-
-
-def test_no_table_of_unreadable_files_where_there_are_none(dataset: Dataset):
-    assert len(inspection_tables([inspect(dataset, "test")])) == 2

@@ -1,5 +1,6 @@
 """Weights in Hugging Face layout: a local folder, or a repository of the hub."""
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -42,9 +43,21 @@ def load_pretrained(source: str, name: str, features: str | None) -> Backbone:
     return Backbone(encoder, preprocessing, name=name, features=features, pooling=pooling, report=report)
 
 
+def save_backbone(backbone: Backbone, folder: Path) -> None:
+    """Write a backbone as a folder that `load_backbone` reads."""
+    with _quiet():
+        backbone.encoder.save_pretrained(folder)  # type: ignore[operator]
+    fields = {
+        "size": backbone.image_size,
+        "image_mean": backbone.mean.flatten().tolist(),
+        "image_std": backbone.std.flatten().tolist(),
+    }
+    (folder / "preprocessor_config.json").write_text(json.dumps(fields), encoding="utf-8")
+
+
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep transformers from printing its own load report and progress bar: ours is `Backbone.report`."""
+    """Keep transformers from printing its own load report (ours is `Backbone.report`) and progress bars."""
     from transformers.utils import logging
 
     verbosity, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()

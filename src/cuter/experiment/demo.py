@@ -1,10 +1,9 @@
 """The demonstration: a complete run on images and a small transformer that are made on the spot."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from cuter.backbone import untrained_vit
+from cuter.backbone import save_backbone, untrained_vit
 from cuter.experiment.config import RunConfig
 from cuter.experiment.display import Display
 from cuter.experiment.run import start
@@ -15,9 +14,7 @@ def run_demo(out: Path, display: Display, seed: int = 0) -> dict[str, Any]:
     """Render a stream of coloured shapes, and let an untrained transformer learn it with reservoir replay."""
     render_shapes(out / "data", train=1200, test=400, seed=seed)
     backbone = untrained_vit(image_size=SIZE, patch_size=8, dim=96, depth=3, heads=3, seed=seed)
-    backbone.encoder.save_pretrained(out / "backbone")  # type: ignore[operator]
-    preprocessor = {"size": SIZE, "image_mean": [0.5] * 3, "image_std": [0.5] * 3}
-    (out / "backbone" / "preprocessor_config.json").write_text(json.dumps(preprocessor), encoding="utf-8")
+    save_backbone(backbone, out / "backbone")
     config = RunConfig(
         dataset="folder",
         data_root=out / "data",

@@ -123,7 +123,8 @@ class RunDirectory:
             return
         with (self.path / ".lock").open("w") as lock:
             try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
+                # Not flock: worker processes would inherit it and hold it for a while after this one was killed.
+                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
                 raise ConfigError(f"{self.path} is in use by another process") from None
             yield

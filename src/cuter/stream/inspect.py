@@ -82,7 +82,7 @@ def inspect(
 
 
 def inspection_tables(inspections: Sequence[Inspection]) -> list[Table]:
-    """Return what the terminal shows: an overview, the classes, and the unreadable files if there are any.
+    """Return what the terminal shows: an overview and the classes.
 
     `inspections` holds at least one.
     """
@@ -94,13 +94,7 @@ def inspection_tables(inspections: Sequence[Inspection]) -> list[Table]:
     for name in dict.fromkeys(name for inspection in inspections for name in inspection.counts):
         # Text, because a name such as "[red]" would be taken for markup
         classes.add_row(Text(name), *(_count(inspection.counts.get(name)) for inspection in inspections))
-    faults = [fault for inspection in inspections for fault in (inspection.unreadable or {}).items()]
-    if not faults:
-        return [overview, classes]
-    unreadable = Table("unreadable file", "reason")
-    for path, reason in faults:
-        unreadable.add_row(Text(path), Text(reason))
-    return [overview, classes, unreadable]
+    return [overview, classes]
 
 
 def _facts(inspection: Inspection) -> dict[str, str]:

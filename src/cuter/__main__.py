@@ -1,0 +1,5 @@
+"""Let `python -m cuter` do what `cuter` does."""
+
+from cuter.cli import main
+
+main()

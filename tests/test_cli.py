@@ -1,0 +1,151 @@
+"""The command line as a person uses it: in processes of its own, killed without mercy."""
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from safetensors.torch import load_file
+
+CUTER = [sys.executable, "-m", "cuter"]
+
+
+def cuter(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [*CUTER, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **options)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.fixture
+def run(shapes: Path, backbone_folder: Path) -> list[object]:
+    """A run of 19 steps with worker processes and frequent checkpoints."""
+    options = ["--data-root", shapes, "--backbone", backbone_folder, "--tasks", "4x2", "--batch-size", 6]
+    more = ["--memory-images", 10, "--replay-size", 3, "--checkpoint-steps", 2, "--lr", 0.001, "--device", "cpu"]
+    return ["run", "--dataset", "folder", *options, *more]
+
+
+def outcome(folder: Path) -> tuple[object, str, dict[str, bytes]]:
+    summary = json.loads((folder / "summary.json").read_text())
+    figures = {key: value for key, value in summary.items() if "second" not in key}
+    tensors = load_file(max((folder / "checkpoints").glob("step-*")) / "learner.safetensors")
+    weights = {name: tensor.numpy().tobytes() for name, tensor in tensors.items()}
+    return figures, (folder / "metrics.jsonl").read_text(), weights
+
+
+def stop_at(arguments: list[object], folder: Path, lines: int, how: signal.Signals) -> subprocess.Popen[str]:
+    """Start a command and send it a signal once its metrics have so many lines."""
+    process = subprocess.Popen([*CUTER, *map(str, arguments)], stderr=subprocess.PIPE, text=True)
+    metrics = folder / "metrics.jsonl"
+    while process.poll() is None and not (metrics.exists() and metrics.read_bytes().count(b"\n") >= lines):
+        time.sleep(0.01)
+    process.send_signal(how)
+    process.wait(timeout=60)
+    return process
+
+
+def test_killed_at_random_steps_and_resumed_it_gives_the_same_bits(run: list[object], tmp_path: Path) -> None:
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    finished = cuter(*run, "--out", whole, "--json")
+    assert finished.returncode == 0, finished.stderr
+    assert json.loads(finished.stdout.splitlines()[-1]) == json.loads((whole / "summary.json").read_text())
+    total = (whole / "metrics.jsonl").read_bytes().count(b"\n")
+
+    draw = random.Random()
+    cuts = sorted(draw.sample(range(2, total - 1), 3))
+    arguments = [*run, "--out", broken]
+    for lines in cuts:
+        assert stop_at(arguments, broken, lines, signal.SIGKILL).returncode == -signal.SIGKILL, f"cuts at {cuts}"
+        arguments = ["run", "--resume", broken]
+    last = cuter(*arguments)
+    assert last.returncode == 0, last.stderr
+    assert outcome(broken) == outcome(whole), f"killed at metrics lines {cuts}"
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_ctrl_c_checkpoints_and_tells_how_to_go_on(run: list[object], tmp_path: Path, how: signal.Signals) -> None:
+    folder = tmp_path / "run"
+    slow = [*run, "--checkpoint-steps", 1000, "--out", folder]
+    process = stop_at(slow, folder, 3, how)
+    assert process.returncode == 130
+    assert process.stderr is not None
+    told = process.stderr.read()
+    assert f"cuter run --resume {folder}" in told
+    assert "Traceback" not in told
+    assert len(list((folder / "checkpoints").glob("step-*"))) == 1
+    assert cuter("run", "--resume", folder).returncode == 0
+    assert (folder / "summary.json").exists()
+
+
+def test_help_answers_at_once_and_names_every_setting() -> None:
+    slow = "import sys; import cuter.cli; print([m for m in ('torch', 'transformers', 'sklearn') if m in sys.modules])"
+    assert subprocess.check_output([sys.executable, "-c", slow], text=True).strip() == "[]"
+    text = cuter("run", "--help", env={"COLUMNS": "200", "PATH": ""}).stdout
+    for option in ("--dataset", "--data-root", "--limit-train", "--strict", "--blurry", "--resume", "--json"):
+        assert option in text
+    assert "(default: 0.0001)" in text
+    assert all(command in cuter("--help").stdout for command in ("run", "demo", "data"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["run", "--dataset", "vok"], "unknown data set 'vok'. Did you mean 'voc'?"),
+        (["run", "--dataset", "voc", "--data-root", "nowhere", "--backbone", "x"], "tasks: Field required"),
+        (["run", "--resume", "nowhere", "--lr", "1"], "--resume takes the run's own settings: drop --lr"),
+        (["run", "--resume", "nowhere"], "nowhere holds no run"),
+        (["run", "--dataset-options", "train"], "'train' must be NAME=VALUE"),
+        (["data", "check", "nowhere"], "nowhere: no such folder"),
+        (["run", "--config", "gone.yaml"], "cannot read the configuration gone.yaml"),
+    ],
+)
+def test_mistakes_are_told_in_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
+    done = cuter(*arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in " ".join(done.stderr.replace("│", " ").split())
+    assert "Traceback" not in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_config_file_with_overrides(run: list[object], tmp_path: Path) -> None:
+    names = [str(name).removeprefix("--").replace("-", "_") for name in run[1::2]]
+    fields = "\n".join(f"{name}: {value}" for name, value in zip(names, run[2::2], strict=True))
+    (tmp_path / "x.yaml").write_text(fields + "\nlimit_train: 20\n")
+    done = cuter("run", "--config", tmp_path / "x.yaml", "--seed", 4, "--out", tmp_path / "run", "--json")
+    assert done.returncode == 0, done.stderr
+    config = json.loads(done.stdout)["config"]
+    assert (config["seed"], config["limit_train"], config["batch_size"]) == (4, 20, 6)
+
+
+def test_data_check_tells_what_is_there(tmp_path: Path, shapes: Path) -> None:
+    done = cuter("data", "check", shapes, "--json")
+    assert done.returncode == 0, done.stderr
+    train, test = json.loads(done.stdout)
+    assert (train["images"], test["images"], train["classes"], train["unreadable"]) == (60, 30, 8, {})
+    table = cuter("data", "check", shapes).stdout
+    assert "60" in table
+    assert "triangle" in table
+
+    broken = tmp_path / "broken"
+    subprocess.run(["cp", "-r", shapes, broken], check=True)
+    (broken / "images" / "test-00004.png").write_bytes(b"?")
+    done = cuter("data", "check", broken)
+    assert done.returncode == 1
+    assert "test-00004.png" in done.stdout
+
+
+def test_the_demo_shows_a_run_that_learned(tmp_path: Path) -> None:
+    done = cuter("demo", "--out", tmp_path / "demo")
+    assert done.returncode == 0, done.stderr
+    summary = json.loads((tmp_path / "demo" / "run" / "summary.json").read_text())
+    chance = 100 * 2 / 8  # two labels an image on average, eight classes
+    assert summary["tasks"][0]["scores"]["map"] > 80
+    assert summary["last"]["map"] > chance + 10
+
+
+def test_version() -> None:
+    import cuter as package
+
+    assert cuter("--version").stdout.strip() == package.__version__
