@@ -60,7 +60,7 @@ def _root(
 def _log_warnings() -> None:
     from rich.logging import RichHandler
 
-    handler = RichHandler(console=console, show_time=False, show_path=False, show_level=True)
+    handler = RichHandler(logging.WARNING, console, show_time=False, show_path=False)
     logging.getLogger("cuter").addHandler(handler)
 
 

@@ -17,6 +17,7 @@ from cuter.experiment import directory as directories
 from cuter.experiment import run as runs
 from cuter.experiment.config import RunConfig
 from cuter.experiment.display import Display
+from cuter.experiment.plan import make_plan
 from cuter.experiment.stopping import StopRequest
 from cuter.stream.shapes import render_shapes
 
@@ -56,22 +57,22 @@ def test_a_run_leaves_everything_in_its_folder(config: RunConfig, tmp_path: Path
     summary = runs.start(config, tmp_path / "run", silent())
     assert [len(task["classes"]) for task in summary["tasks"]] == [2, 4, 6, 8]
     assert summary == json.loads((tmp_path / "run" / "summary.json").read_text())
-    assert summary["images"] == summary["steps"] * 12 - sum(-len(b) % 12 for b in _task_sizes(config))
+    assert summary["images"] == sum(len(batch) for batches in make_plan(config).learn for batch in batches)
     names = {path.name for path in (tmp_path / "run").iterdir()}
-    assert {"config.yaml", "environment.json", "metrics.jsonl", "summary.json", "tensorboard", "checkpoints"} <= names
+    assert {
+        "config.yaml",
+        "environment.json",
+        "run.log",
+        "metrics.jsonl",
+        "summary.json",
+        "tensorboard",
+        "checkpoints",
+    } <= names
     assert len(list((tmp_path / "run" / "checkpoints").iterdir())) == 2
     assert list((tmp_path / "run" / "tensorboard").glob("events*"))
     lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines if "loss" in line] == list(range(1, summary["steps"] + 1))
     assert [line["test"] for line in lines if "test" in line] == summary["tasks"]
-
-
-def _task_sizes(config: RunConfig) -> list[list[object]]:
-    from cuter.stream.datasets import load_dataset
-    from cuter.stream.tasks import make_tasks, plan_stream
-
-    dataset = load_dataset("folder", config.data_root)
-    return plan_stream(dataset.train, make_tasks(str(config.tasks), dataset.classes), config.seed)  # type: ignore[return-value]
 
 
 def test_stopped_at_any_step_and_resumed_it_comes_to_the_same_result(
@@ -151,15 +152,19 @@ def test_unreadable_images_are_skipped_counted_and_named(
     config = config.model_copy(update={"data_root": tmp_path / "data"})
     summary = runs.start(config, tmp_path / "run", silent())
     assert set(summary["skipped"]) == {str(path) for path in broken}
-    assert all(path.name in caplog.text for path in broken)
+    log = (tmp_path / "run" / "run.log").read_text()
+    assert all(path.name in caplog.text and path.name in log for path in broken)
     with pytest.raises(DataError, match="strict"):
         runs.start(config.model_copy(update={"strict": True}), tmp_path / "strict", silent())
 
 
 def test_limits_draw_the_same_images_for_every_seed(config: RunConfig) -> None:
-    limited = [runs._load(config.model_copy(update={"limit_train": 7, "limit_test": 5, "seed": s})) for s in (0, 1)]
-    assert [len(limited[0].train), len(limited[0].test)] == [7, 5]
-    assert limited[0].train == limited[1].train
+    one_task = config.model_copy(update={"limit_train": 7, "limit_test": 5, "tasks": "8"})
+    first, second = (make_plan(one_task.model_copy(update={"seed": seed})) for seed in (0, 1))
+    ids = [[visit.sample.id for visit in plan.learn[0][0]] for plan in (first, second)]
+    assert [len(ids[0]), len(first.test[0])] == [7, 5]
+    assert ids[0] != ids[1]
+    assert set(ids[0]) == set(ids[1])
 
 
 def test_a_class_that_never_came_scores_nothing(config: RunConfig, tmp_path: Path) -> None:
@@ -188,6 +193,8 @@ def test_wrong_folders_are_told(config: RunConfig, tmp_path: Path) -> None:
         runs.resume(tmp_path / "full", silent())
     with pytest.raises(DataError):
         runs.start(config.model_copy(update={"data_root": tmp_path / "gone"}), tmp_path / "new", silent())
+    with pytest.raises(ConfigError, match="asks for 20 classes"):
+        runs.start(config.model_copy(update={"tasks": "5x4"}), tmp_path / "new", silent())
     assert not (tmp_path / "new").exists(), "a wrong path must not leave a folder behind"
 
 

@@ -89,6 +89,7 @@ class RunDirectory:
                 "checkpoint %s could not be written (%s); the run goes on, the one before it stays", folder, error
             )
             return False
+        logger.info("checkpoint at step %d", step)
         for old in self._folders()[:-KEPT_CHECKPOINTS]:
             shutil.rmtree(old)
         return True
@@ -112,6 +113,22 @@ class RunDirectory:
 
     def _folders(self) -> list[Path]:
         return sorted(self.checkpoints.glob("step-*"))
+
+    @contextmanager
+    def logged(self) -> Iterator[None]:
+        """Keep what the package logs in run.log, warnings and milestones with their time."""
+        handler = logging.FileHandler(self.path / "run.log", encoding="utf-8")
+        handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+        package = logging.getLogger("cuter")
+        before = package.level
+        package.addHandler(handler)
+        package.setLevel(logging.INFO)
+        try:
+            yield
+        finally:
+            package.removeHandler(handler)
+            package.setLevel(before)
+            handler.close()
 
     @contextmanager
     def locked(self) -> Iterator[None]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from datetime import timedelta
 from types import TracebackType
 
 from rich.console import Console
@@ -37,21 +38,21 @@ class Display:
         self.name = ""
         self.facts = ""
         self.to_learn = self.to_test = 0
-        self.learning, self.testing = Meter(), Meter()
+        self.learning = self.testing = Meter()
+        self.rates: dict[str, float | None] = {"learning": None, "testing": None}
         self.printed = time.monotonic()
 
-    def plan(self, train: Sequence[int], test: Sequence[int], done: int, batches_done: int) -> None:
+    def begin_run(self, learn: Sequence[int], test: Sequence[int], tasks_done: int, images_done: int) -> None:
         """Tell how many images each task has to learn and to test, and how much of it is done already."""
-        self.to_learn = max(sum(train[done:]) - batches_done, 0)
-        self.to_test = sum(test[done:])
-        total = sum(train) + sum(test)
+        self.to_learn = max(sum(learn[tasks_done:]) - images_done, 0)
+        self.to_test = sum(test[tasks_done:])
+        total = sum(learn) + sum(test)
         self.bar.update(self.row, total=total, completed=total - self.to_learn - self.to_test)
 
-    def begin_task(self, task: Task, number: int, of: int) -> None:
+    def begin_task(self, task: Task, of: int) -> None:
         """Name the task that begins."""
         self.name = f"{task.name}/{of}"
-        if not self.console.is_terminal:
-            self.console.print(f"task {number}/{of}: {', '.join(task.classes)}", markup=False, highlight=False)
+        self.console.print(f"{self.name}: {', '.join(task.classes)}", markup=False, highlight=False)
         self.learning = Meter()
 
     def learned(self, images: int, loss: float, fill: float) -> None:
@@ -61,10 +62,12 @@ class Display:
         self.facts = f"loss {loss:.4f}  memory {fill:.0%}"
         self._show("learning", self.learning, images)
 
+    def begin_test(self) -> None:
+        """Start to measure how fast testing is."""
+        self.testing = Meter()
+
     def tested(self, images: int) -> None:
         """Note tested images."""
-        if self.testing.overall is None or not images:
-            self.testing = Meter()
         self.testing.add(images)
         self.to_test -= images
         self._show("testing", self.testing, images)
@@ -72,7 +75,6 @@ class Display:
     def end_task(self, results: Sequence[TaskResult]) -> None:
         """Print the table of the tasks so far."""
         self.console.print(task_table(results))
-        self.testing = Meter()
 
     def finish(self, progress: RunProgress) -> None:
         """Print what a person wants to know at the end."""
@@ -83,23 +85,21 @@ class Display:
             )
 
     def _show(self, what: str, meter: Meter, images: int) -> None:
-        rate = meter.recent
-        left = self._time_left()
-        facts = f"{rate or 0:.1f} images/s  {self.facts}  {left} left"
+        self.rates[what] = meter.recent or self.rates[what]
+        facts = f"{self.rates[what] or 0:.1f} images/s  {self.facts}  {self._time_left()} left"
         self.bar.update(self.row, description=f"{self.name} {what}", advance=images, facts=facts)
         if not self.console.is_terminal and time.monotonic() - self.printed > QUIET_SECONDS:
             self.printed = time.monotonic()
             self.console.print(f"{self.name} {what}: {facts}", markup=False, highlight=False)
 
     def _time_left(self) -> str:
-        """Testing is faster than learning: without a measurement yet, three times, as it has no backward pass."""
-        learning = self.learning.recent
-        testing = self.testing.recent or (3 * learning if learning else None)
+        learning = self.rates["learning"]
+        # Before the first test, guess: a forward pass alone takes about a third of a step.
+        testing = self.rates["testing"] or (3 * learning if learning else None)
         learning = learning or (testing / 3 if testing else None)
         if not learning or not testing:
             return "?"
-        seconds = round(self.to_learn / learning + self.to_test / testing)
-        return f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+        return str(timedelta(seconds=round(self.to_learn / learning + self.to_test / testing)))
 
     def __enter__(self) -> Display:
         self.bar.start()

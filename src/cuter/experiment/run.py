@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
-from cuter.backbone import load_backbone
 from cuter.errors import ConfigError
 from cuter.experiment.config import RunConfig
 from cuter.experiment.directory import RunDirectory
 from cuter.experiment.display import Display
 from cuter.experiment.environment import describe_environment
 from cuter.experiment.events import Events
+from cuter.experiment.plan import Plan, make_plan
 from cuter.experiment.progress import Progress
 from cuter.experiment.stopping import StopRequest, stop_on_signals
 from cuter.learn.learner import Learner, Step
 from cuter.learn.settings import LearnerSettings
 from cuter.measure.metrics import multilabel_scores
-from cuter.measure.protocol import Summary, TaskResult, seen_samples
-from cuter.stream.datasets import load_dataset
-from cuter.stream.loading import Unreadable, load_batches
-from cuter.stream.samples import Dataset, Sample
-from cuter.stream.tasks import Visit, in_batches, make_tasks, plan_stream
+from cuter.measure.protocol import Summary, TaskResult
+from cuter.stream.loading import Loaded, Unreadable, load_batches
+from cuter.stream.tasks import Visit, in_batches
 
 logger = logging.getLogger("cuter.run")
 
@@ -38,13 +35,12 @@ class Interrupted(Exception):
 
 def start(config: RunConfig, out: Path, display: Display) -> dict[str, Any]:
     """Carry out a new run in the folder `out` and return its summary."""
-    dataset = _load(config)  # before anything is written: a wrong path must not leave a folder behind
-    backbone = load_backbone(config.backbone, features=config.features)
+    plan = make_plan(config)  # before anything is written: a mistake must not leave a folder behind
+    learner = _new_learner(config)
     directory = RunDirectory.create(out, config)
     with directory.locked():
-        settings = LearnerSettings(**config.model_dump(include=set(LearnerSettings.model_fields)))
-        learner = Learner(settings, backbone, config.device)
-        return Run(config, directory, dataset, learner=learner, progress=Progress(), display=display).carry_out()
+        directory.write_environment(describe_environment(learner.device) | {"backbone": str(learner.backbone.report)})
+        return Run(config, directory, plan, learner=learner, progress=Progress(), display=display).carry_out()
 
 
 def resume(out: Path, display: Display) -> dict[str, Any]:
@@ -54,21 +50,21 @@ def resume(out: Path, display: Display) -> dict[str, Any]:
         return directory.finished
     config = directory.config
     with directory.locked():
-        dataset = _load(config)
+        plan = make_plan(config)
         folder = directory.newest_checkpoint()
         if folder is None:
             logger.warning("no whole checkpoint in %s: the run starts from its beginning", out)
-            learner = Learner.create(
-                backbone=config.backbone,
-                device=config.device,
-                **config.model_dump(include=set(LearnerSettings.model_fields)),
-            )
-            progress = Progress()
+            learner, progress = _new_learner(config), Progress()
         else:
             learner = Learner.from_state(directory.load_checkpoint(folder, "learner"), config.device)
             progress = Progress.from_state(directory.load_checkpoint(folder, "progress"))
         directory.cut_metrics(progress.metrics_length)
-        return Run(config, directory, dataset, learner=learner, progress=progress, display=display).carry_out()
+        return Run(config, directory, plan, learner=learner, progress=progress, display=display).carry_out()
+
+
+def _new_learner(config: RunConfig) -> Learner:
+    settings = config.model_dump(include=set(LearnerSettings.model_fields))
+    return Learner.create(backbone=config.backbone, device=config.device, **settings)
 
 
 class Run:
@@ -78,7 +74,7 @@ class Run:
         self,
         config: RunConfig,
         directory: RunDirectory,
-        dataset: Dataset,
+        plan: Plan,
         *,
         learner: Learner,
         progress: Progress,
@@ -86,91 +82,76 @@ class Run:
     ):
         self.config = config
         self.directory = directory
+        self.plan = plan
         self.learner = learner
         self.progress = progress
         self.display = display
-        self.test = dataset.test
-        self.tasks = make_tasks(config.tasks, dataset.classes, config.class_order)
-        plan = plan_stream(dataset.train, self.tasks, config.seed, config.blurry)
-        self.batches = [in_batches(visits, config.batch_size) for visits in plan]
         self.events = Events(directory.path / "tensorboard", learner.steps)
         self.saved_at = (learner.steps, time.monotonic())
 
     def carry_out(self) -> dict[str, Any]:
         """Learn and test, task after task, from wherever the progress stands."""
-        self.directory.write_environment(describe_environment(self.learner.device))
-        with self.display, self.events, stop_on_signals() as stop:
-            self.display.plan(
-                train=[sum(map(len, batches)) for batches in self.batches],
-                test=[len(seen_samples(self.test, self._seen(task))) for task in range(len(self.tasks))],
-                done=self.progress.task,
-                batches_done=self.progress.batch * self.config.batch_size,
+        with self.directory.logged(), self.display, self.events, stop_on_signals() as stop:
+            logger.info("at step %d, task %d", self.learner.steps, self.progress.task + 1)
+            self.display.begin_run(
+                learn=[sum(map(len, batches)) for batches in self.plan.learn],
+                test=[len(visits) for visits in self.plan.test],
+                tasks_done=self.progress.task,
+                images_done=self.progress.batch * self.config.batch_size,
             )
-            while self.progress.task < len(self.tasks):
+            while self.progress.task < len(self.plan.tasks):
                 self._learn_task(stop)
                 self._test_task(stop)
             return self._finish()
 
     def _learn_task(self, stop: StopRequest) -> None:
         task = self.progress.task
-        batches = self.batches[task]
-        names = self._names(batches)
-        self.display.begin_task(self.tasks[task], number=task + 1, of=len(self.tasks))
+        self.display.begin_task(self.plan.tasks[task], of=len(self.plan.tasks))
         self._pause_point(stop)
         mark = time.monotonic()
-        for loaded in load_batches(
-            batches,
-            names,
-            self.learner.model.backbone.image_size,
-            workers=self.config.workers,
-            strict=self.config.strict,
-            start=self.progress.batch,
-        ):
-            self._note_skipped(loaded.skipped)
+        for loaded in self._load(self.plan.learn[task], self.plan.names(task), start=self.progress.batch):
             step = self.learner.observe(loaded.batch)
             self.progress.batch += 1
             self.progress.images += step.images
-            self._note_step(step, len(loaded.batch) + len(loaded.skipped))
+            self._note_step(step, arrived=len(loaded.batch) + len(loaded.skipped))
             self.progress.train_seconds += time.monotonic() - mark
             self._pause_point(stop)
             mark = time.monotonic()
 
     def _test_task(self, stop: StopRequest) -> None:
         task = self.progress.task
-        classes = self._seen(task)
-        samples = seen_samples(self.test, classes)
-        visits = [Visit(s, frozenset(classes) if s.known is None else s.known & set(classes)) for s in samples]
+        classes = self.plan.seen(task)
+        self.display.begin_test()
         mark = time.monotonic()
         scores, labels, known = [], [], []
-        for loaded in load_batches(
-            in_batches(visits, self.config.test_batch_size),
-            classes,
-            self.learner.model.backbone.image_size,
-            workers=self.config.workers,
-            strict=self.config.strict,
-        ):
-            self._note_skipped(loaded.skipped)
+        for loaded in self._load(in_batches(self.plan.test[task], self.config.test_batch_size), classes):
             scores.append(self._probabilities(loaded.batch.images, classes))
             labels.append(loaded.batch.labels)
             known.append(loaded.batch.known)
             self.display.tested(len(loaded.batch) + len(loaded.skipped))
             self._pause_point(stop)
         if not scores:
-            raise ConfigError(f"no test image has a class of {self.tasks[task].name}: {', '.join(classes)}")
+            raise ConfigError(f"no test image has a class seen by {self.plan.tasks[task].name}: {', '.join(classes)}")
         result = TaskResult(
             task,
-            self.tasks[task].name,
+            self.plan.tasks[task].name,
             tuple(classes),
             multilabel_scores(torch.cat(scores), torch.cat(labels), torch.cat(known)),
             images=sum(map(len, scores)),
         )
-        self.progress.results.append(result)
         self.progress.test_seconds += time.monotonic() - mark
+        self.progress.results.append(result)
         self.progress.task, self.progress.batch = task + 1, 0
-        self.directory.append_metrics({"step": self.learner.steps, "test": result.as_dict()})
-        self.events.tested(result, self.learner.steps)
-        self.display.end_task(self.progress.results)
+        self._note_test(result)
         self._checkpoint()
+
+    def _load(self, batches: Sequence[Sequence[Visit]], names: Sequence[str], start: int = 0) -> Iterator[Loaded]:
+        """Decode ahead, and note what could not be read."""
+        size = self.learner.backbone.image_size
+        config = self.config
+        for loaded in load_batches(batches, names, size, workers=config.workers, strict=config.strict, start=start):
+            self._note_skipped(loaded.skipped)
+            yield loaded
 
     def _probabilities(self, images: torch.Tensor, classes: Sequence[str]) -> torch.Tensor:
         """Score images for these classes; a class that never came (a small `limit_train`) scores 0."""
@@ -205,6 +186,12 @@ class Run:
             self.events.learned(step, memory.fill, self.learner.steps)
         self.display.learned(arrived, step.loss, memory.fill)
 
+    def _note_test(self, result: TaskResult) -> None:
+        logger.info("%s: mAP %.2f over %d images", result.name, result.scores["map"] or 0, result.images)
+        self.directory.append_metrics({"step": self.learner.steps, "test": result.as_dict()})
+        self.events.tested(result, self.learner.steps)
+        self.display.end_task(self.progress.results)
+
     def _note_skipped(self, skipped: Sequence[Unreadable]) -> None:
         for image in skipped:
             if image.path not in self.progress.skipped:
@@ -226,29 +213,3 @@ class Run:
         states = {"learner": self.learner.state_dict(), "progress": self.progress.state_dict()}
         self.directory.save_checkpoint(self.learner.steps, states)
         self.saved_at = (self.learner.steps, time.monotonic())
-
-    def _seen(self, task: int) -> list[str]:
-        return [name for seen in self.tasks[: task + 1] for name in seen.classes]
-
-    def _names(self, batches: Sequence[Sequence[Visit]]) -> list[str]:
-        """Name the classes that these visits know, in the order of the tasks."""
-        known = frozenset[str]().union(*(visit.known for visits in batches for visit in visits))
-        return [name for name in self._seen(len(self.tasks)) if name in known]
-
-
-def _load(config: RunConfig) -> Dataset:
-    dataset = load_dataset(config.dataset, config.data_root, **config.dataset_options)
-    return Dataset(
-        dataset.name,
-        dataset.classes,
-        _subset(dataset.train, config.limit_train),
-        _subset(dataset.test, config.limit_test),
-    )
-
-
-def _subset(samples: Sequence[Sample], limit: int | None) -> Sequence[Sample]:
-    """Draw a subset that does not depend on the run's seed, so that seeds compare on the same images."""
-    if limit is None or limit >= len(samples):
-        return samples
-    chosen = np.random.default_rng(0).permutation(len(samples))[:limit]
-    return [samples[i] for i in sorted(chosen.tolist())]

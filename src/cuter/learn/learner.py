@@ -20,6 +20,7 @@ from cuter.learn.model import Model
 from cuter.learn.recipe import METHODS
 from cuter.learn.replay import as_batch
 from cuter.learn.settings import LearnerSettings
+from cuter.learn.targets import TARGETS
 from cuter.memory import MEMORIES
 from cuter.settings import validated
 from cuter.storage import load_state, save_states, verify
@@ -52,10 +53,11 @@ class Learner:
         self.augment = make_augment(settings.augment)
         self.generator = torch.Generator().manual_seed(settings.seed)
         self.keeper = recipe.keeper
+        self.target = TARGETS[settings.replay_unknown]
         budget = settings.memory_images * backbone.image_size**2
         self.memory = MEMORIES[settings.memory or recipe.memory](budget, self.generator)
         self.optimizer = torch.optim.AdamW(
-            self.model.backbone.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True
+            backbone.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True
         )
         self.steps = 0
 
@@ -67,13 +69,18 @@ class Learner:
             backbone = load_backbone(backbone, features=checked.features)
         return cls(checked, backbone, device)
 
+    @property
+    def backbone(self) -> Backbone:
+        """The encoder that is being trained."""
+        return self.model.backbone
+
     def observe(self, batch: Batch) -> Step:
         """Learn from a batch, once, and keep what memory will have of it."""
         if not len(batch):
             return Step()
         batch = self._align(batch)
         with self._randomness():
-            replay = self._draw_replay()
+            replay = self.target(self._draw_replay())
             view = self.model(self.augment(_unit(batch.images)))
             loss = self.criterion(view.logits, batch.labels, batch.known)
             if len(replay):
@@ -123,7 +130,7 @@ class Learner:
         state = self.optimizer.state_dict()["state"]
         return {
             "settings": self.settings.model_dump(mode="json"),
-            "backbone": self.model.backbone.describe(),
+            "backbone": self.backbone.describe(),
             "labels": list(self.labels),
             "blocks": self.model.head.blocks,
             "steps": self.steps,
@@ -163,15 +170,15 @@ class Learner:
 
     def _draw_replay(self) -> Batch:
         items = self.memory.sample(self.settings.replay_size)
-        return as_batch(items, self.labels.names, self.model.backbone.image_size).to(self.device)
+        return as_batch(items, self.labels.names, self.backbone.image_size).to(self.device)
 
     def _read(self, sources: Sequence[str | Path | bytes | Image]) -> Tensor:
-        size = self.model.backbone.image_size
+        size = self.backbone.image_size
         images = [read_squashed(Path(one) if isinstance(one, str) else one, size) for one in sources]
         return torch.stack(images) if images else torch.empty(0, 3, size, size, dtype=torch.uint8)
 
     def _fit(self, images: Tensor) -> Tensor:
-        return resize(images.to(self.device), self.model.backbone.image_size)
+        return resize(images.to(self.device), self.backbone.image_size)
 
     def _step(self, loss: Tensor) -> None:
         if not torch.isfinite(loss):

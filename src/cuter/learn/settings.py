@@ -19,6 +19,9 @@ class LearnerSettings(BaseModel):
         1000, ge=0, description="Memory budget, counted in pixels: as many as this number of whole images has."
     )
     replay_size: int = Field(6, ge=0, description="Items replayed in each step.")
+    replay_unknown: Literal["absent", "ignored"] = Field(
+        "absent", description="What a replayed item says of classes that nobody looked for in it: absent or ignored."
+    )
     lr: float = Field(1e-4, gt=0, description="Learning rate of AdamW.")
     weight_decay: float = Field(1e-4, ge=0, description="Weight decay of AdamW.")
     augment: Augmentation = Field("paper", description="Augmentation: paper (RandAugment and cut-out), flip or none.")

@@ -1,0 +1,58 @@
+"""What a run will do: everything that follows from its configuration and the data set, before the first step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from cuter.experiment.config import RunConfig
+from cuter.measure.protocol import seen_samples
+from cuter.stream.datasets import load_dataset
+from cuter.stream.samples import Sample
+from cuter.stream.tasks import Task, Visit, in_batches, make_tasks, plan_stream
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The tasks, and for each of them the batches to learn and the images to test afterwards."""
+
+    tasks: list[Task]
+    learn: list[list[list[Visit]]]
+    test: list[list[Visit]]
+
+    def seen(self, task: int) -> list[str]:
+        """Return the classes of the tasks up to this one."""
+        return [name for earlier in self.tasks[: task + 1] for name in earlier.classes]
+
+    def names(self, task: int) -> list[str]:
+        """Return the classes that somebody looks for during this task; in a blurry stream also its neighbours'."""
+        known = frozenset[str]().union(*(visit.known for visits in self.learn[task] for visit in visits))
+        return [name for name in self.seen(len(self.tasks)) if name in known]
+
+
+def make_plan(config: RunConfig) -> Plan:
+    """Read the data set and lay out the stream."""
+    dataset = load_dataset(config.dataset, config.data_root, **config.dataset_options)
+    tasks = make_tasks(config.tasks, dataset.classes, config.class_order)
+    arrivals = plan_stream(_subset(dataset.train, config.limit_train), tasks, config.seed, config.blurry)
+    learn = [in_batches(visits, config.batch_size) for visits in arrivals]
+    plan = Plan(tasks, learn, test=[])
+    test = _subset(dataset.test, config.limit_test)
+    for task in range(len(tasks)):
+        plan.test.append(_test_visits(test, frozenset(plan.seen(task))))
+    return plan
+
+
+def _test_visits(samples: Sequence[Sample], classes: frozenset[str]) -> list[Visit]:
+    seen = seen_samples(samples, classes)
+    return [Visit(sample, classes if sample.known is None else classes & sample.known) for sample in seen]
+
+
+def _subset(samples: Sequence[Sample], limit: int | None) -> Sequence[Sample]:
+    """Draw a subset that does not depend on the run's seed, so that seeds compare on the same images."""
+    if limit is None or limit >= len(samples):
+        return samples
+    chosen = np.random.default_rng(0).permutation(len(samples))[:limit]
+    return [samples[i] for i in sorted(chosen.tolist())]
