@@ -223,3 +223,13 @@ def test_detection_says_what_was_looked_for(root: Path, tmp_path: Path):
     (root / "train.txt").touch()
     with pytest.raises(DataError, match=r"several data sets at once \(folder, nuswide\): say which is meant"):
         detect(root)
+
+
+def test_an_option_may_come_as_text(tmp_path):
+    (tmp_path / "labels.csv").write_text("path,labels\n" + "".join(f"{n}.jpg,cup\n" for n in range(200)))
+    for number in range(200):
+        (tmp_path / f"{number}.jpg").touch()
+    dataset = load_dataset("folder", tmp_path, test_share="0.5")
+    assert 60 < len(dataset.test) < 140
+    with pytest.raises(ConfigError, match=r"option 'test_share': Input should be a valid number.*not 'half'"):
+        load_dataset("folder", tmp_path, test_share="half")

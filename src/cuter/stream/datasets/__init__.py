@@ -5,6 +5,8 @@ from inspect import signature
 from pathlib import Path
 from typing import Any
 
+from pydantic import ValidationError, validate_call
+
 from cuter.errors import ConfigError, DataError
 from cuter.registry import Registry, did_you_mean
 from cuter.stream.samples import Dataset
@@ -24,7 +26,13 @@ def load_dataset(name: str, root: Path, **options: Any) -> Dataset:
     for option in options:
         if option not in accepted:
             raise ConfigError(f"data set {name!r} has no option {option!r}.{did_you_mean(option, accepted)}")
-    return reader(Path(root), **options)
+    try:  # options from the command line are text: pydantic makes numbers of them where the reader wants numbers
+        return validate_call(reader)(Path(root), **options)
+    except ValidationError as error:
+        fault = error.errors()[0]
+        raise ConfigError(
+            f"data set {name!r}: option {fault['loc'][0]!r}: {fault['msg']}, not {fault['input']!r}"
+        ) from None
 
 
 def detect(root: Path) -> str:

@@ -1,0 +1,46 @@
+"""The how-to of CONTRIBUTING, done word for word."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+CONTRIBUTING = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
+
+USE_THEM = """
+import torch
+from cuter.backbone import untrained_vit
+from cuter.learn.learner import Learner
+from cuter.stream.batch import Batch
+from cuter.stream.datasets import detect, load_dataset
+from cuter.stream.images import read_squashed
+from pathlib import Path
+
+root = Path({root!r})
+assert detect(root) == "pairs"
+dataset = load_dataset("pairs", root)
+assert (len(dataset.train), len(dataset.test), dataset.classes) == (8, 2, ("dark", "light"))
+
+learner = Learner.create("er-latest", backbone=untrained_vit(), memory_images=3, device="cpu")
+images = torch.stack([read_squashed(sample.path, 32) for sample in dataset.train])
+learner.observe(Batch.of(images, [list(sample.labels) for sample in dataset.train], ids=[s.id for s in dataset.train]))
+assert dataset.train[-1].id in [item.id for item in learner.memory.items], "the latest image must be there"
+assert len(learner.memory) == 3
+"""
+
+
+def test_one_file_each_is_enough(tmp_path: Path) -> None:
+    from PIL import Image
+
+    lines = []
+    for number in range(10):
+        name, label = f"{number}.png", "light" if number % 2 else "dark"
+        Image.new("RGB", (32, 32), "white" if number % 2 else "black").save(tmp_path / name)
+        lines.append(f"{name} {label}")
+    (tmp_path / "pairs.txt").write_text("\n".join(lines))
+    blocks = re.findall(r"```python\n(.*?)```", CONTRIBUTING.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 3
+    # in a process of its own, so that the example's parts do not enter the batteries of the other tests
+    script = "\n".join([*blocks, USE_THEM.format(root=str(tmp_path))])
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
