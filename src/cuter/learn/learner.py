@@ -166,7 +166,8 @@ class Learner:
     def _grow(self, names: Sequence[str]) -> None:
         if names:
             self.labels.add(names)
-            self.optimizer.add_param_group({"params": self.model.head.grow(len(names), self.device)})
+            rows = self.model.head.grow(len(names), self.device)
+            self.optimizer.add_param_group({"params": rows, "lr": self.settings.head_lr})
 
     def _draw_replay(self) -> Batch:
         items = self.memory.sample(self.settings.replay_size)

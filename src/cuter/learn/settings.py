@@ -22,7 +22,8 @@ class LearnerSettings(BaseModel):
     replay_unknown: Literal["absent", "ignored"] = Field(
         "absent", description="What a replayed item says of classes that nobody looked for in it: absent or ignored."
     )
-    lr: float = Field(1e-4, gt=0, description="Learning rate of AdamW.")
+    lr: float = Field(1e-4, gt=0, description="Learning rate of AdamW for the backbone.")
+    head_lr: float = Field(1e-3, gt=0, description="Learning rate for the head, whose rows start from nothing.")
     weight_decay: float = Field(1e-4, ge=0, description="Weight decay of AdamW.")
     augment: Augmentation = Field("paper", description="Augmentation: paper (RandAugment and cut-out), flip or none.")
     features: PatchFeatures | None = Field(
