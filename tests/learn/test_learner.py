@@ -183,6 +183,11 @@ def test_predict_does_not_depend_on_the_batch_size(tiny: Backbone) -> None:
     assert one.model.training, "predicting must not leave the model in another mode"
 
 
+def test_a_loaded_backbone_is_trained_not_only_evaluated(backbone_folder: Path) -> None:
+    one = Learner.create(backbone=str(backbone_folder), device="cpu")
+    assert all(module.training for module in one.model.modules())
+
+
 def test_wrong_input_changes_nothing(tiny: Backbone) -> None:
     one = learner(tiny)
     one.observe(batch(3, ["cat"]))

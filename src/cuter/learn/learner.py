@@ -48,7 +48,7 @@ class Learner:
         self.settings = settings
         self.device = choose_device(device)
         self.labels = LabelSpace()
-        self.model = Model(backbone).to(self.device)
+        self.model = Model(backbone).to(self.device).train()  # a loaded encoder comes in evaluation mode
         self.criterion = asymmetric_loss
         self.augment = make_augment(settings.augment)
         self.generator = torch.Generator().manual_seed(settings.seed)
