@@ -25,7 +25,7 @@ lint: install
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 format: install
 	$(BIN)/ruff check --fix .

@@ -1,5 +1,7 @@
 import errno
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -58,18 +60,49 @@ def test_any_damage_is_found(tmp_path: Path, name: str, harm: str) -> None:
         verify(tmp_path / "x")
 
 
-def test_a_full_disk_leaves_the_old_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+FULL_DISK = """
+import resource, signal, sys, torch
+from pathlib import Path
+from cuter.storage import save_states
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+try:
+    save_states(Path(sys.argv[1]), {"one": {"a": torch.zeros(100_000)}})
+except OSError as error:
+    print("refused:", error)
+"""
+
+
+def test_a_disk_that_takes_no_more_leaves_the_old_one(tmp_path: Path) -> None:
+    """A real refusal of the system, by a limit on file sizes: it comes out of safetensors, not of Python."""
     save_states(tmp_path / "x", {"one": {"a": 1}})
-
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(storage, "save_file", full)
-    with pytest.raises(OSError, match="No space"):
-        save_states(tmp_path / "x", {"one": {"a": 2}})
+    told = subprocess.check_output([sys.executable, "-c", FULL_DISK, str(tmp_path / "x")], text=True)
+    assert "refused: one.safetensors" in told
     verify(tmp_path / "x")
     assert load_state(tmp_path / "x", "one") == {"a": 1}
     assert [path.name for path in tmp_path.iterdir()] == ["x"]
+
+
+def test_a_failed_rename_puts_the_old_one_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save_states(tmp_path / "x", {"one": {"a": 1}})
+    rename = Path.rename
+
+    def refuse(self: Path, target: Path) -> Path:
+        if self.suffix == ".part":
+            raise OSError(errno.EIO, "input/output error")
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(OSError, match="input/output"):
+        save_states(tmp_path / "x", {"one": {"a": 2}})
+    assert load_state(tmp_path / "x", "one") == {"a": 1}
+
+
+def test_others_may_read_what_is_saved(tmp_path: Path) -> None:
+    save_states(tmp_path / "x", {"one": {"a": 1}})
+    (tmp_path / "plain").mkdir()
+    assert (tmp_path / "x").stat().st_mode == (tmp_path / "plain").stat().st_mode
 
 
 def test_json_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

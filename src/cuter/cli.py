@@ -3,13 +3,16 @@
 import itertools
 import json
 import logging
+import shlex
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import Progress
+from rich.text import Text
 
 from cuter.errors import ConfigError, CuterError
 from cuter.experiment.config import RunConfig, load_config
@@ -36,7 +39,7 @@ def main() -> None:
     try:
         app()
     except CuterError as error:
-        console.print(f"[bold red]error:[/] {error}", markup=True, highlight=False, soft_wrap=True)
+        console.print("[bold red]error:[/]", Text(str(error)), highlight=False, soft_wrap=True)
         sys.exit(2)
 
 
@@ -93,18 +96,14 @@ def run(
     with console.status("loading"):
         from cuter.experiment import run as runs
         from cuter.experiment.display import Display
-    try:
-        if resume is not None:
-            folder = resume
-            summary = runs.resume(folder, Display(console))
-        else:
-            settings = load_config(config, typed)
-            folder = out or _unused(Path(f"runs/{settings.dataset}-{settings.method}-seed{settings.seed}"))
-            summary = runs.start(settings, folder, Display(console))
-    except runs.Interrupted:
-        console.print(f"Stopped. Go on with:  cuter run --resume {folder}", highlight=False, soft_wrap=True)
-        raise typer.Exit(130) from None
-    console.print(f"Results are in {folder}", highlight=False, soft_wrap=True)
+    if resume is not None:
+        folder = resume
+        summary = _interruptible(folder, lambda: runs.resume(folder, Display(console)))
+    else:
+        settings = load_config(config, typed)
+        folder = out or _unused(Path(f"runs/{settings.dataset}-{settings.method}-seed{settings.seed}"))
+        summary = _interruptible(folder, lambda: runs.start(settings, folder, Display(console)))
+    _say(f"Results are in {folder}")
     if print_json:
         typer.echo(json.dumps(summary))
 
@@ -124,9 +123,25 @@ def demo(
         from cuter.experiment.demo import run_demo
         from cuter.experiment.display import Display
     folder = out or _unused(Path("runs/demo"))
-    run_demo(folder, Display(console), seed)
-    console.print(f"Images, backbone and results are in {folder}", highlight=False, soft_wrap=True)
-    console.print("Next: your own images. 'cuter run --help' tells how.")
+    _interruptible(folder / "run", lambda: run_demo(folder, Display(console), seed))
+    _say(f"Images, backbone and results are in {folder}")
+    _say("Next: your own images. 'cuter run --help' tells how.")
+
+
+def _interruptible(folder: Path, carry_out: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Carry out a run; if it was asked to stop, tell how to go on."""
+    from cuter.experiment.run import Interrupted
+
+    try:
+        return carry_out()
+    except Interrupted:
+        _say(f"Stopped. Go on with:  cuter run --resume {shlex.quote(str(folder))}")
+        raise typer.Exit(130) from None
+
+
+def _say(text: str) -> None:
+    """Print a line as it is: no markup, no colours, and no line break inside a path."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def _unused(folder: Path) -> Path:

@@ -3,8 +3,8 @@
 import hashlib
 import json
 import os
+import secrets
 import shutil
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -41,13 +41,16 @@ def write_json(path: Path, value: Any) -> None:
 def save_states(folder: Path, states: Mapping[str, State]) -> None:
     """Write named states into a folder, atomically, with a manifest of checksums. An older folder is replaced.
 
-    A state is a nested mapping with string keys of tensors and JSON values.
+    A state is a nested mapping with string keys of tensors and JSON values. What the disk refuses is an `OSError`.
     """
     with _replacing(folder) as new:
         for name, state in states.items():
             tensors: dict[str, Tensor] = {}
             plain = _separate(state, "", tensors)
-            save_file(tensors, new / f"{name}.safetensors")
+            try:
+                save_file(tensors, new / f"{name}.safetensors")
+            except SafetensorError as error:  # how safetensors tells of a full disk
+                raise OSError(f"{name}.safetensors: {error}") from error
             (new / f"{name}.json").write_text(json.dumps(plain, ensure_ascii=False), encoding="utf-8")
         checksums = {file.name: _checksum(file) for file in sorted(new.iterdir())}
         (new / MANIFEST).write_text(json.dumps(checksums, indent=2), encoding="utf-8")
@@ -99,21 +102,29 @@ def _join(value: Any, key: str, tensors: dict[str, Tensor]) -> Any:
 
 @contextmanager
 def _replacing(folder: Path) -> Iterator[Path]:
-    """Yield a new folder that takes the place of `folder` at the end, or vanishes if something fails."""
+    """Yield a new folder that takes the place of `folder` at the end, or vanishes if something fails.
+
+    No system swaps two folders at once: a kill in the instant between the two renames leaves the old one under its
+    hidden name `.NAME.….old`.
+    """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    new = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    new = folder.with_name(f".{folder.name}.{secrets.token_hex(4)}.part")
+    old = new.with_suffix(".old")
+    new.mkdir()
     try:
         yield new
+        _sync(new)
         if folder.exists():
-            old = new.with_suffix(".old")
             folder.rename(old)
-            new.rename(folder)
-            shutil.rmtree(old)
-        else:
-            new.rename(folder)
+        new.rename(folder)
         _sync(folder.parent)
+    except BaseException:
+        if old.exists() and not folder.exists():
+            old.rename(folder)
+        raise
     finally:
         shutil.rmtree(new, ignore_errors=True)
+        shutil.rmtree(old, ignore_errors=True)
 
 
 def _checksum(path: Path) -> str:
@@ -123,6 +134,8 @@ def _checksum(path: Path) -> str:
 
 def _sync(path: Path) -> None:
     """Wait until the disk has it: a rename must not survive a power cut that its content did not."""
+    if os.name == "nt":  # Windows can't do so with a descriptor that only reads, nor with a folder
+        return
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

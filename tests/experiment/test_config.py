@@ -17,6 +17,12 @@ def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path: Path) ->
     assert (config.lr, config.seed, config.batch_size, config.tasks) == (0.5, 7, 12, [["cat"], ["dog"]])
 
 
+def test_numbers_of_yaml_are_taken_for_text_where_text_is_meant(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(yaml.safe_dump(REQUIRED | {"tasks": 20, "dataset_options": {"year": 2012}}))
+    config = load_config(tmp_path / "x.yaml", {})
+    assert (config.tasks, config.dataset_options) == ("20", {"year": "2012"})
+
+
 def test_what_is_dumped_is_read_back_the_same(tmp_path: Path) -> None:
     config = load_config(None, REQUIRED | {"dataset_options": {"train": "train"}, "class_order": 3, "limit_train": 9})
     (tmp_path / "x.yaml").write_text(dump_config(config))

@@ -69,6 +69,7 @@ def test_a_run_leaves_everything_in_its_folder(config: RunConfig, tmp_path: Path
         "checkpoints",
     } <= names
     assert len(list((tmp_path / "run" / "checkpoints").iterdir())) == 2
+    assert "mAP" in (tmp_path / "run" / "summary.md").read_text()
     assert list((tmp_path / "run" / "tensorboard").glob("events*"))
     lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     assert [line["step"] for line in lines if "loss" in line] == list(range(1, summary["steps"] + 1))
@@ -113,16 +114,17 @@ def test_stopped_at_any_step_and_resumed_it_comes_to_the_same_result(
 def test_a_damaged_checkpoint_is_noticed_and_the_one_before_it_used(
     config: RunConfig, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    runs.start(config, tmp_path / "whole", silent())
+    runs.start(config.model_copy(update={"checkpoint_steps": 4}), tmp_path / "whole", silent())
     for damaged in (1, 2):
         folder = tmp_path / f"damaged {damaged}"
         shutil.copytree(tmp_path / "whole", folder)
         (folder / "summary.json").unlink()
-        checkpoints = sorted((folder / "checkpoints").iterdir())
+        checkpoints = sorted((folder / "checkpoints").glob("step-*"))
         for checkpoint in checkpoints[-damaged:]:
             file = checkpoint / "learner.safetensors"
             file.write_bytes(file.read_bytes()[:-100])
         (folder / "checkpoints" / ".step-1.part").mkdir()  # half-written when the machine went down
+        (folder / "checkpoints" / ".DS_Store").touch()
         runs.resume(folder, silent())
         assert "is damaged" in caplog.text
         assert outcome(folder) == outcome(tmp_path / "whole")
@@ -140,6 +142,47 @@ def test_a_full_disk_costs_the_checkpoint_but_not_the_run(
     assert len(summary["tasks"]) == 4
     assert "could not be written" in caplog.text
     assert "No space left" in caplog.text
+
+
+def test_a_run_does_not_go_on_with_other_data(config: RunConfig, tmp_path: Path) -> None:
+    render_shapes(tmp_path / "data", train=30, test=20)
+    config = config.model_copy(update={"data_root": tmp_path / "data"})
+    runs.start(config, tmp_path / "run", silent())
+    (tmp_path / "run" / "summary.json").unlink()
+    rows = (tmp_path / "data" / "train.csv").read_text().splitlines()
+    (tmp_path / "data" / "train.csv").write_text("\n".join(rows[:-5]))
+    with pytest.raises(ConfigError, match="are not those it began with"):
+        runs.resume(tmp_path / "run", silent())
+
+
+def test_other_surroundings_are_told(
+    config: RunConfig, tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs.start(config, tmp_path / "run", silent())
+    (tmp_path / "run" / "summary.json").unlink()
+    monkeypatch.setattr(runs, "describe_environment", lambda _: {"threads": 99})
+    runs.resume(tmp_path / "run", silent())
+    assert "started with threads 1, now it is 99" in caplog.text
+
+
+def test_lost_metrics_are_told_and_not_filled_up(
+    config: RunConfig, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    runs.start(config, tmp_path / "run", silent())
+    (tmp_path / "run" / "summary.json").unlink()
+    (tmp_path / "run" / "metrics.jsonl").unlink()
+    runs.resume(tmp_path / "run", silent())
+    assert "has lost lines" in caplog.text
+    assert b"\0" not in (tmp_path / "run" / "metrics.jsonl").read_bytes()
+
+
+def test_paths_are_kept_absolute(config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(config.data_root.parent)
+    relative = config.model_copy(update={"data_root": Path(config.data_root.name), "limit_train": 10})
+    runs.start(relative, tmp_path / "run", silent())
+    (tmp_path / "run" / "summary.json").unlink()
+    monkeypatch.chdir(tmp_path)
+    runs.resume(tmp_path / "run", silent())
 
 
 def test_unreadable_images_are_skipped_counted_and_named(
@@ -196,6 +239,16 @@ def test_wrong_folders_are_told(config: RunConfig, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="asks for 20 classes"):
         runs.start(config.model_copy(update={"tasks": "5x4"}), tmp_path / "new", silent())
     assert not (tmp_path / "new").exists(), "a wrong path must not leave a folder behind"
+
+
+def test_a_task_that_cannot_be_tested_is_told_before_it_is_learned(config: RunConfig, tmp_path: Path) -> None:
+    render_shapes(tmp_path / "data", train=30, test=20)
+    rows = (tmp_path / "data" / "test.csv").read_text().splitlines()
+    (tmp_path / "data" / "test.csv").write_text("\n".join(row for row in rows if "star" not in row))
+    config = config.model_copy(update={"data_root": tmp_path / "data", "tasks": "star;circle"})
+    with pytest.raises(ConfigError, match="no test image has a class of task 1: star"):
+        runs.start(config, tmp_path / "run", silent())
+    assert not (tmp_path / "run").exists()
 
 
 def test_two_processes_cannot_work_on_one_run(config: RunConfig, tmp_path: Path) -> None:

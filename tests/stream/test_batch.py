@@ -66,6 +66,13 @@ def test_a_wrong_batch_is_refused_with_the_field(change: dict[str, object], mess
         Batch(**(fields | change))  # type: ignore[arg-type]
 
 
+def test_text_in_place_of_a_list_of_names_is_refused() -> None:
+    with pytest.raises(BatchError, match="list of class names"):
+        Batch.of(images(2), ["cat", "dog"])
+    with pytest.raises(BatchError, match="list of class names"):
+        Batch.of(images(1), [["cat"]], known="cat")
+
+
 def test_wrong_numbers_of_lists_are_refused() -> None:
     with pytest.raises(BatchError, match="2 images, but 1 lists of labels"):
         Batch.of(images(2), [["cat"]])

@@ -50,8 +50,8 @@ def test_reads_labels_by_name_and_leaves_out_unlabelled_images(root: Path):
     data = load_dataset("coco", root)
     assert data.classes == ("cat", "person", "toothbrush")
     assert [(s.id, set(s.labels)) for s in data.train] == [
-        ("COCO_train2014_000000000000", {"toothbrush", "person"}),
-        ("COCO_train2014_000000000002", {"person"}),
+        ("train2014/COCO_train2014_000000000000", {"toothbrush", "person"}),
+        ("train2014/COCO_train2014_000000000002", {"person"}),
     ]
     assert [set(s.labels) for s in data.test] == [{"cat"}]
     assert data.train[0].boxes[0] == Box("toothbrush", 1, 2, 4, 6)

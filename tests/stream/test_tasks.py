@@ -25,6 +25,7 @@ def test_sizes() -> None:
     assert [task.classes for task in make_tasks("5x2", NAMES)][:2] == [("class a", "class b"), ("class c", "class d")]
     assert [len(task.classes) for task in make_tasks("4+3x2", NAMES)] == [4, 2, 2, 2]
     assert [len(task.classes) for task in make_tasks("10", NAMES)] == [10]
+    assert make_tasks("5×2", NAMES) == make_tasks("5x2", NAMES)
     nus = [str(number) for number in range(81)]
     assert [len(task.classes) for task in make_tasks("11+7x10", nus)] == [11, *[10] * 7]
 
@@ -35,6 +36,8 @@ def test_explicit_lists() -> None:
         ("class b",),
     ]
     assert make_tasks([["class c"], ["class a"]], NAMES)[1].classes == ("class a",)
+    with pytest.raises(ConfigError, match="class_order 3 has no meaning"):
+        make_tasks("class c;class a", NAMES, order=3)
 
 
 @pytest.mark.parametrize(
@@ -44,7 +47,7 @@ def test_explicit_lists() -> None:
         ("0x4", "0 classes"),
         ("class a;class a", "appears twice"),
         ("class a,clas b", "unknown class 'clas b'. Did you mean 'class b'"),
-        ("5y4", "unknown class"),
+        ("5y4", "'11\\+7x10', or explicit lists"),
         ([["class a"], []], "a task has no class"),
     ],
 )

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import Field, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
 from cuter.errors import ConfigError
 from cuter.learn.settings import LearnerSettings
@@ -14,6 +14,8 @@ from cuter.stream.datasets import DATASETS
 
 class RunConfig(LearnerSettings):
     """All that decides the result of a run, and how it is carried out."""
+
+    model_config = ConfigDict(coerce_numbers_to_str=True)  # YAML reads 'tasks: 8' and 'year: 2012' as numbers
 
     dataset: str = Field(description="Data set: voc, coco, nuswide, or folder (your own CSV or JSON lines).")
     data_root: Path = Field(description="Folder that holds the data set.")
@@ -57,6 +59,22 @@ def load_config(file: Path | None, overrides: dict[str, Any]) -> RunConfig:
         return validated(RunConfig, values | overrides)
     except ConfigError as error:
         raise ConfigError(f"{file}: {error}" if file and not overrides else str(error)) from None
+
+
+def with_absolute_paths(config: RunConfig) -> RunConfig:
+    """Return the same configuration, valid from any working folder."""
+
+    def absolute(name: str) -> str:
+        path = Path(name).expanduser()
+        return str(path.resolve()) if path.exists() else name  # 'dino-vits16' and 'name' are not paths
+
+    return config.model_copy(
+        update={
+            "data_root": config.data_root.expanduser().resolve(),
+            "backbone": absolute(config.backbone),
+            "class_order": absolute(config.class_order) if isinstance(config.class_order, str) else config.class_order,
+        }
+    )
 
 
 def dump_config(config: RunConfig) -> str:

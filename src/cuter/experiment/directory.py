@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import secrets
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from cuter.errors import CheckpointError, ConfigError
+from cuter.errors import CheckpointError, ConfigError, CuterError
 from cuter.experiment.config import RunConfig, dump_config, load_config
-from cuter.storage import State, load_state, save_states, verify, write_json, write_text
+from cuter.measure.protocol import Summary
+from cuter.measure.tables import summary_markdown
+from cuter.storage import State, save_states, verify, write_json, write_text
 
 logger = logging.getLogger("cuter.run")
 
 KEPT_CHECKPOINTS = 2
+
+
+def require_unused(path: Path) -> None:
+    """Refuse a folder that holds something already."""
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise ConfigError(f"{path} is not empty. Continue it with 'cuter run --resume {path}', or choose another --out")
 
 
 class RunDirectory:
@@ -30,11 +40,8 @@ class RunDirectory:
 
     @classmethod
     def create(cls, path: Path, config: RunConfig) -> RunDirectory:
-        """Start a new run; a folder that holds something already is left alone."""
-        if path.exists() and (not path.is_dir() or any(path.iterdir())):
-            raise ConfigError(
-                f"{path} is not empty. Continue it with 'cuter run --resume {path}', or choose another --out"
-            )
+        """Start a new run."""
+        require_unused(path)
         path.mkdir(parents=True, exist_ok=True)
         write_text(path / "config.yaml", dump_config(config))
         return cls(path)
@@ -60,24 +67,41 @@ class RunDirectory:
         """Write what the result depends on beside the configuration."""
         write_json(self.path / "environment.json", environment)
 
+    def compare_environment(self, environment: dict[str, Any]) -> None:
+        """Warn where a run goes on in other surroundings: its result may then differ in the last digits."""
+        before = json.loads((self.path / "environment.json").read_text(encoding="utf-8"))
+        for field, value in environment.items():
+            if before.get(field) != value:
+                logger.warning("this run was started with %s %s, now it is %s", field, before.get(field), value)
+
     def write_summary(self, summary: dict[str, Any]) -> None:
-        """Write the result; from then on the run counts as finished."""
+        """Write the result, for programs and for people; from then on the run counts as finished."""
+        write_text(self.path / "summary.md", summary_markdown(Summary.from_dict(summary)))
         write_json(self.summary, summary)
 
     def append_metrics(self, line: dict[str, Any]) -> None:
         """Append a line to metrics.jsonl. Lines hold no times, so that equal runs have equal files."""
-        with self.metrics.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(line) + "\n")
+        try:
+            with self.metrics.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(line) + "\n")
+        except OSError as error:
+            raise CuterError(
+                f"{self.metrics} cannot be written ({error}). Then: cuter run --resume {self.path}"
+            ) from None
 
     def metrics_length(self) -> int:
-        """Return the present length of metrics.jsonl, to cut it back to when the run goes on from here."""
-        return self.metrics.stat().st_size if self.metrics.exists() else 0
+        """Return the length of metrics.jsonl on disk, to cut it back to when the run goes on from here."""
+        with self.metrics.open("a") as file:
+            os.fsync(file.fileno())  # a checkpoint must not know of lines that a power cut takes away
+            return file.tell()
 
     def cut_metrics(self, length: int) -> None:
         """Drop what was written after a checkpoint: the resumed run writes it again."""
-        self.metrics.touch()
-        with self.metrics.open("r+b") as file:
-            file.truncate(length)
+        with self.metrics.open("a") as file:
+            if file.tell() < length:
+                logger.warning("%s has lost lines that were written before the checkpoint", self.metrics)
+            else:
+                file.truncate(length)
 
     def save_checkpoint(self, step: int, states: Mapping[str, State]) -> bool:
         """Write a checkpoint and drop all but the last two. A full disk costs the checkpoint, not the run."""
@@ -96,7 +120,7 @@ class RunDirectory:
 
     def newest_checkpoint(self) -> Path | None:
         """Return the newest checkpoint that is whole, and say which ones are not."""
-        for leftover in self.checkpoints.glob(".*"):
+        for leftover in self.checkpoints.glob(".step-*"):
             shutil.rmtree(leftover)
         for folder in reversed(self._folders()):
             try:
@@ -104,12 +128,8 @@ class RunDirectory:
                 return folder
             except CheckpointError as error:
                 logger.warning("%s; falling back to the one before it", error)
-                shutil.rmtree(folder)
+                folder.rename(folder.with_name(f"damaged-{folder.name}-{secrets.token_hex(2)}"))
         return None
-
-    def load_checkpoint(self, folder: Path, name: str) -> dict[str, Any]:
-        """Read a part of a checkpoint."""
-        return load_state(folder, name)
 
     def _folders(self) -> list[Path]:
         return sorted(self.checkpoints.glob("step-*"))

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-LIBRARIES = ("cuter", "torch", "transformers", "kornia", "numpy", "scikit-learn", "Pillow", "safetensors")
+LIBRARIES = ("cuter", "torch", "transformers", "kornia", "numpy", "Pillow", "safetensors")
 
 
 def describe_environment(device: torch.device) -> dict[str, Any]:

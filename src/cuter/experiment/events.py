@@ -14,8 +14,8 @@ from cuter.measure.protocol import TaskResult
 class Events:
     """Writes curves; what an interrupted run wrote after its checkpoint is hidden by `purge_step`."""
 
-    def __init__(self, folder: Path, step: int):
-        self.writer = SummaryWriter(str(folder), purge_step=step)
+    def __init__(self, folder: Path, next_step: int):
+        self.writer = SummaryWriter(str(folder), purge_step=next_step)
 
     def learned(self, step: Step, fill: float, number: int) -> None:
         """Note a step."""
@@ -30,6 +30,10 @@ class Events:
         for name, ap in result.ap.items():
             if ap is not None:
                 self._scalar(f"ap/{name}", ap, number)
+
+    def flush(self) -> None:
+        """Put everything on disk."""
+        self.writer.flush()
 
     def _scalar(self, tag: str, value: float, number: int) -> None:
         self.writer.add_scalar(tag, value, number)

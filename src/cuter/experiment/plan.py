@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from cuter.errors import ConfigError
 from cuter.experiment.config import RunConfig
 from cuter.measure.protocol import seen_samples
 from cuter.stream.datasets import load_dataset
@@ -31,6 +34,16 @@ class Plan:
         known = frozenset[str]().union(*(visit.known for visits in self.learn[task] for visit in visits))
         return [name for name in self.seen(len(self.tasks)) if name in known]
 
+    def digest(self) -> str:
+        """Return a checksum that changes when the data set or the tasks do."""
+        spell = functools.cache(lambda names: ",".join(sorted(names)))  # few sets of names, many visits
+        digest = hashlib.sha256(repr([task.classes for task in self.tasks]).encode())
+        batches = [batch for task in self.learn for batch in task]
+        for visits in (*batches, self.test[-1]):  # the last test holds the images of those before it
+            lines = [f"{visit.sample.id}:{spell(visit.labels)}:{spell(visit.known)}" for visit in visits]
+            digest.update("\n".join(lines).encode() + b"\n\n")
+        return digest.hexdigest()
+
 
 def make_plan(config: RunConfig) -> Plan:
     """Read the data set and lay out the stream."""
@@ -42,6 +55,8 @@ def make_plan(config: RunConfig) -> Plan:
     test = _subset(dataset.test, config.limit_test)
     for task in range(len(tasks)):
         plan.test.append(_test_visits(test, frozenset(plan.seen(task))))
+        if not plan.test[task]:
+            raise ConfigError(f"no test image has a class of {tasks[task].name}: {', '.join(tasks[task].classes)}")
     return plan
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from cuter.errors import CheckpointError
 from cuter.measure.protocol import TaskResult
 
 
@@ -12,6 +13,7 @@ from cuter.measure.protocol import TaskResult
 class Progress:
     """Position in the stream, results so far and what was skipped."""
 
+    plan: str = ""  # digest of the plan that this is the progress of
     task: int = 0  # the task under way
     batch: int = 0  # its next batch
     images: int = 0
@@ -28,4 +30,7 @@ class Progress:
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Progress:
         """Read back what `state_dict` gave."""
-        return cls(**state | {"results": [TaskResult.from_dict(result) for result in state["results"]]})
+        try:
+            return cls(**state | {"results": [TaskResult.from_dict(result) for result in state["results"]]})
+        except (KeyError, TypeError) as error:
+            raise CheckpointError(f"the checkpoint's progress is of another version: {error}") from None

@@ -10,9 +10,9 @@ from typing import Any
 
 import torch
 
-from cuter.errors import ConfigError
-from cuter.experiment.config import RunConfig
-from cuter.experiment.directory import RunDirectory
+from cuter.errors import ConfigError, CuterError
+from cuter.experiment.config import RunConfig, with_absolute_paths
+from cuter.experiment.directory import RunDirectory, require_unused
 from cuter.experiment.display import Display
 from cuter.experiment.environment import describe_environment
 from cuter.experiment.events import Events
@@ -23,6 +23,7 @@ from cuter.learn.learner import Learner, Step
 from cuter.learn.settings import LearnerSettings
 from cuter.measure.metrics import multilabel_scores
 from cuter.measure.protocol import Summary, TaskResult
+from cuter.storage import load_state
 from cuter.stream.loading import Loaded, Unreadable, load_batches
 from cuter.stream.tasks import Visit, in_batches
 
@@ -35,12 +36,15 @@ class Interrupted(Exception):
 
 def start(config: RunConfig, out: Path, display: Display) -> dict[str, Any]:
     """Carry out a new run in the folder `out` and return its summary."""
+    require_unused(out)
+    config = with_absolute_paths(config)  # a run may be continued from another folder
     plan = make_plan(config)  # before anything is written: a mistake must not leave a folder behind
     learner = _new_learner(config)
     directory = RunDirectory.create(out, config)
     with directory.locked():
         directory.write_environment(describe_environment(learner.device) | {"backbone": str(learner.backbone.report)})
-        return Run(config, directory, plan, learner=learner, progress=Progress(), display=display).carry_out()
+        progress = Progress(plan=plan.digest())
+        return Run(config, directory, plan, learner=learner, progress=progress, display=display).carry_out()
 
 
 def resume(out: Path, display: Display) -> dict[str, Any]:
@@ -54,10 +58,15 @@ def resume(out: Path, display: Display) -> dict[str, Any]:
         folder = directory.newest_checkpoint()
         if folder is None:
             logger.warning("no whole checkpoint in %s: the run starts from its beginning", out)
-            learner, progress = _new_learner(config), Progress()
+            learner, progress = _new_learner(config), Progress(plan=plan.digest())
         else:
-            learner = Learner.from_state(directory.load_checkpoint(folder, "learner"), config.device)
-            progress = Progress.from_state(directory.load_checkpoint(folder, "progress"))
+            learner = Learner.from_state(load_state(folder, "learner"), config.device)
+            progress = Progress.from_state(load_state(folder, "progress"))
+        if progress.plan != plan.digest():
+            raise ConfigError(
+                f"{out} cannot go on: the images, labels or tasks under {config.data_root} are not those it began with"
+            )
+        directory.compare_environment(describe_environment(learner.device))
         directory.cut_metrics(progress.metrics_length)
         return Run(config, directory, plan, learner=learner, progress=progress, display=display).carry_out()
 
@@ -86,7 +95,7 @@ class Run:
         self.learner = learner
         self.progress = progress
         self.display = display
-        self.events = Events(directory.path / "tensorboard", learner.steps)
+        self.events = Events(directory.path / "tensorboard", learner.steps + 1)
         self.saved_at = (learner.steps, time.monotonic())
 
     def carry_out(self) -> dict[str, Any]:
@@ -130,8 +139,6 @@ class Run:
             known.append(loaded.batch.known)
             self.display.tested(len(loaded.batch) + len(loaded.skipped))
             self._pause_point(stop)
-        if not scores:
-            raise ConfigError(f"no test image has a class seen by {self.plan.tasks[task].name}: {', '.join(classes)}")
         result = TaskResult(
             task,
             self.plan.tasks[task].name,
@@ -203,13 +210,15 @@ class Run:
         steps, minutes = self.learner.steps - self.saved_at[0], (time.monotonic() - self.saved_at[1]) / 60
         every = self.config.checkpoint_steps
         if stop.asked:
-            self._checkpoint()
+            if not self._checkpoint():
+                raise CuterError(f"stopped without a checkpoint: {self.directory.path} goes on from an earlier one")
             raise Interrupted
         if steps and ((every and steps >= every) or minutes >= self.config.checkpoint_minutes):
             self._checkpoint()
 
-    def _checkpoint(self) -> None:
+    def _checkpoint(self) -> bool:
+        self.events.flush()
         self.progress.metrics_length = self.directory.metrics_length()
         states = {"learner": self.learner.state_dict(), "progress": self.progress.state_dict()}
-        self.directory.save_checkpoint(self.learner.steps, states)
         self.saved_at = (self.learner.steps, time.monotonic())
+        return self.directory.save_checkpoint(self.learner.steps, states)

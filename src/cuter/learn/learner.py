@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from PIL.Image import Image
 from torch import Tensor
 
 from cuter.backbone import Backbone, load_backbone
-from cuter.errors import BatchError, CuterError
+from cuter.errors import BatchError, CheckpointError, ConfigError, CuterError
 from cuter.learn.devices import choose_device
 from cuter.learn.losses import asymmetric_loss
 from cuter.learn.model import Model
@@ -29,6 +30,8 @@ from cuter.stream.batch import Batch
 from cuter.stream.images import read_squashed
 from cuter.stream.labels import LabelSpace
 from cuter.stream.resize import resize
+
+FORMAT = 1  # of a saved learner
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +65,17 @@ class Learner:
         self.steps = 0
 
     @classmethod
-    def create(cls, method: str = "rs", *, backbone: str | Backbone, device: str = "auto", **settings: Any) -> Learner:
+    def create(
+        cls, method: str = "rs", *, backbone: str | PathLike[str] | Backbone, device: str = "auto", **settings: Any
+    ) -> Learner:
         """Build a learner. `backbone` may be a name for `load_backbone`; `settings` are fields of `LearnerSettings`."""
         checked = validated(LearnerSettings, {"method": method, **settings})
-        if isinstance(backbone, str):
+        if not isinstance(backbone, Backbone):
             backbone = load_backbone(backbone, features=checked.features)
+        elif checked.features not in (None, backbone.features):
+            raise ConfigError(
+                f"features is {checked.features!r}, but the backbone was made to give {backbone.features}"
+            )
         return cls(checked, backbone, device)
 
     @property
@@ -97,10 +106,16 @@ class Learner:
 
         `images` is a uint8 tensor (B, 3, H, W), or a sequence of paths, encoded bytes or Pillow images.
         """
-        if not isinstance(images, Tensor):
-            images = self._read(images)
-        rows = self.probabilities(images, batch_size).tolist()
-        return [dict(zip(self.labels.names, row, strict=True)) for row in rows]
+        if isinstance(images, str | bytes):
+            raise BatchError("predict takes a list of images, even for one")
+        if batch_size < 1:
+            raise BatchError(f"batch_size must be at least 1, not {batch_size}")
+        results = []
+        for start in range(0, len(images), batch_size):
+            part = images[start : start + batch_size]
+            rows = self.probabilities(part if isinstance(part, Tensor) else self._read(part), batch_size).tolist()
+            results += [dict(zip(self.labels.names, row, strict=True)) for row in rows]
+        return results
 
     @torch.inference_mode()
     def probabilities(self, images: Tensor, batch_size: int = 64) -> Tensor:
@@ -129,6 +144,7 @@ class Learner:
         """Return all that is needed to go on exactly as before, the backbone's architecture included."""
         state = self.optimizer.state_dict()["state"]
         return {
+            "format": FORMAT,
             "settings": self.settings.model_dump(mode="json"),
             "backbone": self.backbone.describe(),
             "labels": list(self.labels),
@@ -143,6 +159,8 @@ class Learner:
     @classmethod
     def from_state(cls, state: dict[str, Any], device: str = "auto") -> Learner:
         """Build the learner that a state describes."""
+        if state.get("format") != FORMAT:
+            raise CheckpointError(f"saved in format {state.get('format')}, but this version reads format {FORMAT}")
         settings = validated(LearnerSettings, state["settings"])
         learner = cls(settings, Backbone.from_description(state["backbone"]), device)
         names = iter(state["labels"])
@@ -160,8 +178,7 @@ class Learner:
     def _align(self, batch: Batch) -> Batch:
         """Take up new classes, and give the batch the learner's columns, device and image size."""
         self._grow([name for name in batch.names if name not in self.labels])
-        batch = batch.aligned(self.labels.names).to(self.device)
-        return replace(batch, images=self._fit(batch.images))
+        return replace(batch.aligned(self.labels.names), images=self._fit(batch.images)).to(self.device)
 
     def _grow(self, names: Sequence[str]) -> None:
         if names:
@@ -175,17 +192,14 @@ class Learner:
 
     def _read(self, sources: Sequence[str | Path | bytes | Image]) -> Tensor:
         size = self.backbone.image_size
-        images = [read_squashed(Path(one) if isinstance(one, str) else one, size) for one in sources]
-        return torch.stack(images) if images else torch.empty(0, 3, size, size, dtype=torch.uint8)
+        return torch.stack([read_squashed(Path(one) if isinstance(one, str) else one, size) for one in sources])
 
     def _fit(self, images: Tensor) -> Tensor:
-        return resize(images.to(self.device), self.backbone.image_size)
+        return resize(images, self.backbone.image_size).to(self.device)
 
     def _step(self, loss: Tensor) -> None:
         if not torch.isfinite(loss):
-            raise CuterError(
-                f"the loss is {loss.item()} at step {self.steps}: a smaller lr may help; nothing was learned"
-            )
+            raise CuterError(f"the loss is {loss.item()} at step {self.steps}: no weight was changed; try a smaller lr")
         self.optimizer.zero_grad(set_to_none=True)
         loss.backward()  # type: ignore[no-untyped-call]
         self.optimizer.step()
@@ -197,7 +211,9 @@ class Learner:
         seed = int(torch.randint(2**62, (), generator=self.generator))
         devices = [] if self.device.type == "cpu" else [self.device]
         with torch.random.fork_rng(devices, device_type=self.device.type if devices else "cuda"):
-            torch.manual_seed(seed)
+            torch.default_generator.manual_seed(seed)  # torch.manual_seed would reseed every GPU, also the caller's
+            if devices:
+                getattr(torch, self.device.type).manual_seed(seed)
             yield
 
 

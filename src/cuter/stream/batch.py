@@ -31,6 +31,8 @@ class Batch:
             raise BatchError(
                 f"Batch.images must be uint8 of shape (B, 3, H, W), not {images.dtype} {tuple(images.shape)}"
             )
+        if not images.shape[2] * images.shape[3]:
+            raise BatchError(f"Batch.images are {images.shape[2]}×{images.shape[3]} pixels: there is nothing to see")
         if len(images) != size:
             raise BatchError(f"Batch.images holds {len(images)} images, but Batch.ids names {size}")
         for field, value in (("labels", self.labels), ("known", self.known)):
@@ -60,6 +62,8 @@ class Batch:
         `known` lists the classes that somebody looked for: one list of names for all images, or one list an image.
         By default these are all the names that occur in `labels`.
         """
+        if isinstance(known, str) or any(isinstance(row, str) for row in labels):
+            raise BatchError("labels are a list of class names for each image, e.g. [['cat'], ['cat', 'dog']]")
         if len(labels) != len(images):
             raise BatchError(f"{len(images)} images, but {len(labels)} lists of labels")
         if known is None:

@@ -28,10 +28,6 @@ class LabelSpace:
         """Names in the order of their columns."""
         return tuple(self._columns)
 
-    def columns(self, names: Iterable[str]) -> list[int]:
-        """Return the columns of these names."""
-        return [self.column(name) for name in names]
-
     def column(self, name: str) -> int:
         """Return the column of one name."""
         if name not in self._columns:

@@ -27,10 +27,6 @@ class Sample:
     known: frozenset[str] | None = None  # None: every class of the data set
     boxes: tuple[Box, ...] = ()
 
-    def knows(self, name: str) -> bool:
-        """Tell whether somebody looked for this class in this image."""
-        return self.known is None or name in self.known
-
 
 @dataclass(frozen=True)
 class Dataset:

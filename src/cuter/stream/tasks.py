@@ -55,12 +55,14 @@ def make_tasks(spec: str | Sequence[Sequence[str]], classes: Sequence[str], orde
     `spec` is '5x4' (five tasks of four classes), '11+7x10' (one of eleven, then seven of ten), or explicit lists of
     class names, as Python lists or as 'cat,dog;car,bus'.
     """
-    if isinstance(spec, str) and re.fullmatch(r"\s*\d+(x\d+)?(\s*\+\s*\d+(x\d+)?)*\s*", spec):
+    if isinstance(spec, str) and re.fullmatch(r"\s*\d+([x×]\d+)?(\s*\+\s*\d+([x×]\d+)?)*\s*", spec):
         groups = _split(order_classes(classes, order), _task_sizes(spec), spec)
     else:
         lists = [group.split(",") for group in spec.split(";")] if isinstance(spec, str) else spec
         groups = [[name.strip() for name in group] for group in lists]
-        _check_classes([name for group in groups for name in group], classes, where=f"tasks {spec!r}")
+        if order != "name":
+            raise ConfigError(f"class_order {order!r} has no meaning beside explicit tasks {spec!r}")
+        _check_classes([name for group in groups for name in group], classes, where=f"tasks {spec!r} ({ACCEPTED})")
         if not all(groups):
             raise ConfigError(f"tasks {spec!r}: a task has no class")
     return [Task(f"task {number}", tuple(group)) for number, group in enumerate(groups, start=1)]
@@ -69,7 +71,7 @@ def make_tasks(spec: str | Sequence[Sequence[str]], classes: Sequence[str], orde
 def _task_sizes(spec: str) -> list[int]:
     sizes: list[int] = []
     for term in spec.split("+"):
-        *repeats, size = (int(number) for number in term.strip().split("x"))
+        *repeats, size = (int(number) for number in term.strip().replace("×", "x").split("x"))
         sizes += [size] * (repeats[0] if repeats else 1)
     return sizes
 

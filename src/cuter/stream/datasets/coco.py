@@ -84,7 +84,7 @@ def _split(root: Path, split: str) -> tuple[set[str], list[Sample]]:
             path = relative_path(image.file_name, f"{file}: images[{index}]: field 'file_name'")
             samples.append(
                 Sample(
-                    id=path.rsplit(".", 1)[0],
+                    id=f"{folder.name}/{path.rsplit('.', 1)[0]}",  # the splits may use the same file names
                     path=folder / path,
                     labels=frozenset(labels[image.id]),
                     boxes=tuple(boxes[image.id]),
