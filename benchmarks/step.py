@@ -1,15 +1,17 @@
-"""How much of a step is not forward, backward and optimiser, and how fast a whole run is beside a bare loop.
+"""How much of a run is not forward, backward and optimiser, and how fast a run is beside a bare loop.
 
     python benchmarks/step.py --data-root VOCdevkit --backbone FOLDER
 
-Both answers are ratios measured in one process. The parts of a step are timed where they happen in the learner; the
-bare loop does forward, backward and optimiser step on random tensors of the same sizes. Run and bare loop take turns,
-so that a machine that gets slower or faster meanwhile slows or speeds both.
+A real run, with its worker process, metrics, events and display, takes turns with a bare loop of forward, backward
+and optimiser step on random tensors of the same sizes, so that a machine that gets slower or faster meanwhile does so
+to both. The parts of a step are timed where they happen in the learner.
 """
 
 import argparse
 import functools
+import io
 import statistics
+import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -19,17 +21,21 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from cuter.backbone import load_backbone
+from cuter.experiment.config import RunConfig
+from cuter.experiment.directory import RunDirectory
+from cuter.experiment.display import Display
+from cuter.experiment.plan import make_plan
+from cuter.experiment.progress import Progress
+from cuter.experiment.run import Run
 from cuter.learn.learner import Learner
 from cuter.stream.datasets import load_dataset
-from cuter.stream.loading import load_batches
-from cuter.stream.tasks import in_batches, make_tasks, plan_stream
 
 MODEL = "forward, backward, optimiser"
+REST = "waiting for images, metrics, events, display"
 
 
 class Clock:
-    """Seconds by part of the step. A part inside another part is not counted twice."""
+    """Seconds by part of a step. A part inside another part is not counted twice."""
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = defaultdict(float)
@@ -53,89 +59,122 @@ class Clock:
         setattr(owner, method, timed)
 
 
-def bare_loop(learner: Learner, batch: int, replay: int, classes: int) -> Callable[[], None]:
+def bare_step(learner: Learner, batch: int, replay: int, classes: int) -> Callable[[], None]:
     """Return one step of forward, backward and optimiser on random tensors, and nothing else."""
-    model = torch.nn.Sequential(learner.model.backbone)
-    head = torch.nn.Linear(learner.model.backbone.embedding_dim, classes, device=learner.device)
-    parameters = [*model.parameters(), *head.parameters()]
-    optimizer = torch.optim.AdamW(parameters, lr=0.0, weight_decay=0.0, fused=True)
-    size = learner.model.backbone.image_size
+    backbone = learner.backbone
+    head = torch.nn.Linear(backbone.embedding_dim, classes, device=learner.device)
+    parameters = [*backbone.parameters(), *head.parameters()]
+    optimizer = torch.optim.AdamW(parameters, lr=0.0, weight_decay=0.0, fused=True)  # spends time, changes nothing
+    size = backbone.image_size
     inputs = [torch.rand(count, 3, size, size, device=learner.device) for count in (batch, replay)]
 
     def step() -> None:
-        loss = sum(head(learner.model.backbone(images).embedding).square().mean() for images in inputs)
+        loss = torch.stack([head(backbone(images).embedding).square().mean() for images in inputs]).sum()
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[union-attr]
+        loss.backward()
         optimizer.step()
 
     return step
 
 
+class TakeTurns:
+    """Lets a bare loop run after every few steps of the run, and notes how long both took."""
+
+    def __init__(self, bare: Callable[[], None], steps: int, clock: Clock):
+        self.bare, self.steps, self.clock = bare, steps, clock
+        self.turns: list[tuple[float, float]] = []
+        self.seconds: dict[str, float] = {}
+        self.count = 0
+        self.began = time.perf_counter()
+
+    def after_step(self) -> None:
+        """Be called after each step of the run."""
+        self.count += 1
+        if self.count % self.steps:
+            return
+        ran = time.perf_counter() - self.began
+        before = time.perf_counter()
+        for _ in range(self.steps):
+            self.bare()
+        self.turns.append((ran, time.perf_counter() - before))
+        if len(self.turns) == 1:  # the first turn fills memory and warms everything up
+            self.clock.seconds.clear()
+        self.seconds = dict(self.clock.seconds)
+        self.began = time.perf_counter()
+
+
 def main() -> None:
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dataset", default="voc")
     parser.add_argument("--data-root", type=Path, required=True)
     parser.add_argument("--backbone", required=True)
-    parser.add_argument("--batch-size", type=int, default=12)
-    parser.add_argument("--replay-size", type=int, default=6)
-    parser.add_argument("--augment", default="paper")
-    parser.add_argument("--steps", type=int, default=5, help="steps in each turn")
-    parser.add_argument("--turns", type=int, default=6)
+    parser.add_argument("--augment", choices=["paper", "flip", "none"], default="flip")
+    parser.add_argument("--steps", type=int, default=10, help="steps in each turn")
+    parser.add_argument("--turns", type=int, default=5)
     options = parser.parse_args()
 
-    dataset = load_dataset(options.dataset, options.data_root)
-    learner = Learner.create(
-        backbone=load_backbone(options.backbone), replay_size=options.replay_size, augment=options.augment
+    classes = load_dataset(options.dataset, options.data_root).classes
+    config = RunConfig(
+        dataset=options.dataset,
+        data_root=options.data_root,
+        backbone=options.backbone,
+        tasks=[list(classes)],  # all in one task, so that every image is one visit
+        augment=options.augment,
+        limit_train=12 * options.steps * (options.turns + 1),
+        limit_test=64,
     )
-    (visits,) = plan_stream(dataset.train, make_tasks([list(dataset.classes)], dataset.classes), seed=0)
-    batches = in_batches(visits, options.batch_size)[: options.steps * (options.turns + 1)]
-    stream = load_batches(batches, dataset.classes, learner.model.backbone.image_size, workers=1)
-    bare = bare_loop(learner, options.batch_size, options.replay_size, len(dataset.classes))
-
+    learner = Learner.create(backbone=config.backbone, augment=config.augment)
     clock = Clock()
-    clock.watch(learner.model, "forward", MODEL)
-    clock.watch(learner, "criterion", MODEL)
-    clock.watch(learner, "_step", MODEL)
-    clock.watch(learner, "augment", "augmentation")
-    clock.watch(learner, "_draw_replay", "drawing the replay")
-    clock.watch(learner.memory, "offer", "memory")
-    clock.watch(learner, "keeper", "keeper")
-    clock.watch(learner, "observe", "the rest of observe")
+    for owner, method, part in (
+        (learner.model, "forward", MODEL),
+        (learner, "criterion", MODEL),
+        (learner, "_step", MODEL),
+        (learner, "augment", "augmentation"),
+        (learner, "_draw_replay", "drawing the replay"),
+        (learner.memory, "offer", "memory"),
+        (learner, "keeper", "keeper"),
+        (learner, "observe", "the rest of observe"),
+    ):
+        clock.watch(owner, method, part)
+    turns = TakeTurns(bare_step(learner, config.batch_size, config.replay_size, len(classes)), options.steps, clock)
 
-    def run() -> None:
-        for _ in range(options.steps):
-            before = time.perf_counter()
-            loaded = next(stream)
-            clock.seconds["waiting for images"] += time.perf_counter() - before
-            learner.observe(loaded.batch)
+    with tempfile.TemporaryDirectory() as folder:
+        display = Display(Console(file=io.StringIO()))
+        run = Run(
+            config,
+            RunDirectory.create(Path(folder) / "run", config),
+            make_plan(config),
+            learner=learner,
+            progress=Progress(),
+            display=display,
+        )
+        note_step = run._note_step
 
-    def loop() -> None:
-        for _ in range(options.steps):
-            bare()
+        def note_and_take_turns(*args: object, **kwargs: object) -> None:
+            note_step(*args, **kwargs)  # type: ignore[arg-type]
+            turns.after_step()
 
-    def seconds(turn: Callable[[], None]) -> float:
-        before = time.perf_counter()
-        turn()
-        return time.perf_counter() - before
+        run._note_step = note_and_take_turns  # type: ignore[method-assign]
+        run.carry_out()
 
-    run(), loop()  # warm up, and fill the memory
-    clock.seconds.clear()
-    pairs = [(seconds(run), seconds(loop)) for _ in range(options.turns)]
-
-    total = sum(clock.seconds.values())
-    table = Table(title=f"Share of a step ({options.steps * options.turns} steps)", min_width=60)
+    measured = turns.turns[1:]
+    steps = options.steps * len(measured)
+    total = sum(ran for ran, _ in measured)
+    parts = turns.seconds | {REST: total - sum(turns.seconds.values())}
+    table = Table(title=f"Share of a run ({steps} steps of 12 + 6 images)", min_width=70)
     table.add_column("part")
     table.add_column("ms a step", justify="right")
     table.add_column("share", justify="right")
-    for part, spent in sorted(clock.seconds.items(), key=lambda item: -item[1]):
-        table.add_row(part, f"{1000 * spent / options.steps / options.turns:.1f}", f"{spent / total:.1%}")
-    ratios = [loop_seconds / run_seconds for run_seconds, loop_seconds in pairs]
+    for part, spent in sorted(parts.items(), key=lambda item: -item[1]):
+        table.add_row(part, f"{1000 * spent / steps:.1f}", f"{spent / total:.1%}")
+    ratios = [bare / ran for ran, bare in measured]
     console = Console()
     console.print(table)
-    console.print(f"not forward, backward, optimiser: {1 - clock.seconds[MODEL] / total:.1%} (at most 5 % wanted)")
+    console.print(f"not forward, backward, optimiser: {1 - parts[MODEL] / total:.1%} (at most 5 % wanted)")
     console.print(
         f"images/s of the run beside the bare loop: {statistics.median(ratios):.2f} "
-        f"(median of {options.turns}, from {min(ratios):.2f} to {max(ratios):.2f}; at least 0.85 wanted)"
+        f"(median of {len(ratios)} turns, {min(ratios):.2f} to {max(ratios):.2f}; at least 0.85 wanted)"
     )
 
 

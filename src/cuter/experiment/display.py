@@ -42,6 +42,10 @@ class Display:
         self.rates: dict[str, float | None] = {"learning": None, "testing": None}
         self.printed = time.monotonic()
 
+    def say(self, text: str) -> None:
+        """Print a line as it is."""
+        self.console.print(text, markup=False, highlight=False)
+
     def begin_run(self, learn: Sequence[int], test: Sequence[int], tasks_done: int, images_done: int) -> None:
         """Tell how many images each task has to learn and to test, and how much of it is done already."""
         self.to_learn = max(sum(learn[tasks_done:]) - images_done, 0)
@@ -52,7 +56,7 @@ class Display:
     def begin_task(self, task: Task, of: int) -> None:
         """Name the task that begins."""
         self.name = f"{task.name}/{of}"
-        self.console.print(f"{self.name}: {', '.join(task.classes)}", markup=False, highlight=False)
+        self.say(f"{self.name}: {', '.join(task.classes)}")
         self.learning = Meter()
 
     def learned(self, images: int, loss: float, fill: float) -> None:
@@ -90,7 +94,7 @@ class Display:
         self.bar.update(self.row, description=f"{self.name} {what}", advance=images, facts=facts)
         if not self.console.is_terminal and time.monotonic() - self.printed > QUIET_SECONDS:
             self.printed = time.monotonic()
-            self.console.print(f"{self.name} {what}: {facts}", markup=False, highlight=False)
+            self.say(f"{self.name} {what}: {facts}")
 
     def _time_left(self) -> str:
         learning = self.rates["learning"]

@@ -43,6 +43,7 @@ def start(config: RunConfig, out: Path, display: Display) -> dict[str, Any]:
     directory = RunDirectory.create(out, config)
     with directory.locked():
         directory.write_environment(describe_environment(learner.device) | {"backbone": str(learner.backbone.report)})
+        display.say(str(learner.backbone.report))
         progress = Progress(plan=plan.digest())
         return Run(config, directory, plan, learner=learner, progress=progress, display=display).carry_out()
 
