@@ -1,11 +1,11 @@
-"""The how-to of CONTRIBUTING, done word for word."""
+"""What README and CONTRIBUTING show, done word for word."""
 
 import re
 import subprocess
 import sys
 from pathlib import Path
 
-CONTRIBUTING = Path(__file__).resolve().parents[1] / "CONTRIBUTING.md"
+REPOSITORY = Path(__file__).resolve().parents[1]
 
 USE_THEM = """
 import torch
@@ -29,7 +29,7 @@ assert len(learner.memory) == 3
 """
 
 
-def test_one_file_each_is_enough(tmp_path: Path) -> None:
+def test_a_new_part_is_one_file(tmp_path: Path) -> None:
     from PIL import Image
 
     lines = []
@@ -38,9 +38,27 @@ def test_one_file_each_is_enough(tmp_path: Path) -> None:
         Image.new("RGB", (32, 32), "white" if number % 2 else "black").save(tmp_path / name)
         lines.append(f"{name} {label}")
     (tmp_path / "pairs.txt").write_text("\n".join(lines))
-    blocks = re.findall(r"```python\n(.*?)```", CONTRIBUTING.read_text(encoding="utf-8"), re.DOTALL)
+    blocks = python_blocks("CONTRIBUTING.md")
     assert len(blocks) == 3
     # in a process of its own, so that the example's parts do not enter the batteries of the other tests
     script = "\n".join([*blocks, USE_THEM.format(root=str(tmp_path))])
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    execute(script, tmp_path)
+
+
+def test_the_example_of_the_readme(tmp_path: Path, backbone_folder: Path, shapes: Path) -> None:
+    (example,) = python_blocks("README.md")
+    (tmp_path / "photo.jpg").write_bytes((shapes / "images" / "test-00000.png").read_bytes())
+    stream = "import torch\nstream = [(torch.zeros(2, 3, 32, 32, dtype=torch.uint8), [['cat'], ['dog', 'cat']])]\n"
+    told = execute(stream + example.replace("dino-vits16", str(backbone_folder)), tmp_path)
+    assert "'dog': 0." in told
+    assert (tmp_path / "tagger" / "learner.safetensors").exists()
+
+
+def python_blocks(document: str) -> list[str]:
+    return re.findall(r"```python\n(.*?)```", (REPOSITORY / document).read_text(encoding="utf-8"), re.DOTALL)
+
+
+def execute(script: str, folder: Path) -> str:
+    done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    return done.stdout
