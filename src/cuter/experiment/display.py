@@ -8,7 +8,7 @@ from datetime import timedelta
 from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn
 
 from cuter.experiment.progress import Progress as RunProgress
 from cuter.measure.protocol import Summary, TaskResult
@@ -30,7 +30,6 @@ class Display:
             BarColumn(bar_width=None),
             TextColumn("{task.percentage:>3.0f}%"),
             TextColumn("{task.fields[facts]}"),
-            TimeElapsedColumn(),
             console=console,
             disable=not console.is_terminal,
         )
