@@ -91,7 +91,7 @@ def test_help_answers_at_once_and_names_every_setting() -> None:
     text = cuter("run", "--help", env={"COLUMNS": "200", "PATH": ""}).stdout
     for option in ("--dataset", "--data-root", "--limit-train", "--strict", "--blurry", "--resume", "--json"):
         assert option in text
-    assert "(default: 0.0001)" in text
+    assert "(default: 2e-05)" in text
     assert all(command in cuter("--help").stdout for command in ("run", "demo", "data"))
 
 

@@ -263,7 +263,7 @@ def test_a_loss_that_is_not_finite_stops_before_the_weights_are_spoilt(tiny: Bac
     [
         ({"replay_sise": 3}, "unknown field 'replay_sise'. Did you mean 'replay_size'?"),
         ({"lr": -1}, "lr: Input should be greater than 0, not -1"),
-        ({"augment": "all"}, "augment: Input should be 'paper', 'flip' or 'none', not 'all'"),
+        ({"augment": "all"}, "augment: Input should be 'flip', 'paper' or 'none', not 'all'"),
     ],
 )
 def test_wrong_settings_are_told(tiny: Backbone, settings: dict[str, object], message: str) -> None:

@@ -4,7 +4,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-Augmentation = Literal["paper", "flip", "none"]
+Augmentation = Literal["flip", "paper", "none"]
 PatchFeatures = Literal["keys", "values", "queries", "tokens"]
 
 
@@ -22,10 +22,10 @@ class LearnerSettings(BaseModel):
     replay_unknown: Literal["absent", "ignored"] = Field(
         "absent", description="What a replayed item says of classes that nobody looked for in it: absent or ignored."
     )
-    lr: float = Field(1e-4, gt=0, description="Learning rate of AdamW for the backbone.")
+    lr: float = Field(2e-5, gt=0, description="Learning rate of AdamW for the backbone.")
     head_lr: float = Field(1e-3, gt=0, description="Learning rate for the head, whose rows start from nothing.")
     weight_decay: float = Field(1e-4, ge=0, description="Weight decay of AdamW.")
-    augment: Augmentation = Field("paper", description="Augmentation: paper (RandAugment and cut-out), flip or none.")
+    augment: Augmentation = Field("flip", description="Augmentation: flip, paper (RandAugment and cut-out) or none.")
     features: PatchFeatures | None = Field(
         None, description="Patch features: keys, values or queries of the last attention block, or output tokens."
     )
