@@ -18,13 +18,31 @@ from cuter.errors import ConfigError, CuterError
 from cuter.experiment.config import RunConfig, load_config
 from cuter.options import given, with_options_of
 
+MANUAL = """
+Multi-label online continual learning: images with several labels keep arriving, the list of labels keeps growing.
+
+A pre-trained vision transformer sees a stream of images once. Task after task brings new classes, and each image is
+annotated only for the classes of its task: everything else is unknown, not absent. After each task the learner is
+tested over all classes seen so far.
+
+First steps:
+
+    cuter demo                                      a complete run in a minute
+    cuter data check DIR                            what a data set holds
+    cuter run --dataset voc --data-root VOCdevkit
+              --backbone dino-vits16 --tasks 5x4    a real run
+    cuter run --resume runs/voc-rs-seed0            go on where it stopped
+
+Progress and tables go to stderr; --json puts results on stdout. Exit codes: 0 done, 1 something unreadable was found,
+2 a mistake in the input, 130 stopped by Ctrl-C after a checkpoint.
+"""
+
 app = typer.Typer(
     name="cuter",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
-    help="Multi-label online continual learning: images with several labels keep arriving, "
-    "the list of labels keeps growing.",
+    help=MANUAL,
 )
 data = typer.Typer(no_args_is_help=True, help="Look at data sets.")
 app.add_typer(data, name="data")
