@@ -69,7 +69,8 @@ class RunDirectory:
 
     def compare_environment(self, environment: dict[str, Any]) -> None:
         """Warn where a run goes on in other surroundings: its result may then differ in the last digits."""
-        before = json.loads((self.path / "environment.json").read_text(encoding="utf-8"))
+        file = self.path / "environment.json"
+        before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else environment
         for field, value in environment.items():
             if before.get(field) != value:
                 logger.warning("this run was started with %s %s, now it is %s", field, before.get(field), value)
@@ -86,7 +87,7 @@ class RunDirectory:
                 file.write(json.dumps(line) + "\n")
         except OSError as error:
             raise CuterError(
-                f"{self.metrics} cannot be written ({error}). Then: cuter run --resume {self.path}"
+                f"{self.metrics} cannot be written ({error}). When it can, go on with: cuter run --resume {self.path}"
             ) from None
 
     def metrics_length(self) -> int:
