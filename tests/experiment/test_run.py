@@ -223,7 +223,10 @@ def test_a_blurry_run(config: RunConfig, tmp_path: Path) -> None:
 def test_a_finished_run_is_not_repeated(config: RunConfig, tmp_path: Path) -> None:
     summary = runs.start(config, tmp_path / "run", silent())
     before = (tmp_path / "run" / "metrics.jsonl").stat().st_mtime_ns
-    assert runs.resume(tmp_path / "run", silent()) == summary
+    told = io.StringIO()
+    assert runs.resume(tmp_path / "run", Display(Console(file=told, width=120))) == summary
+    assert "is finished" in told.getvalue()
+    assert "forgetting" in told.getvalue()
     assert (tmp_path / "run" / "metrics.jsonl").stat().st_mtime_ns == before
 
 

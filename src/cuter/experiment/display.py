@@ -10,7 +10,6 @@ from types import TracebackType
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-from cuter.experiment.progress import Progress as RunProgress
 from cuter.measure.protocol import Summary, TaskResult
 from cuter.measure.tables import class_table, task_table
 from cuter.measure.throughput import Meter
@@ -79,13 +78,11 @@ class Display:
         """Print the table of the tasks so far."""
         self.console.print(task_table(results))
 
-    def finish(self, progress: RunProgress) -> None:
+    def finish(self, summary: Summary, skipped: int) -> None:
         """Print what a person wants to know at the end."""
-        self.console.print(class_table(Summary.of(progress.results)))
-        if progress.skipped:
-            self.console.print(
-                f"[yellow]{len(progress.skipped)} unreadable images were skipped; summary.json names them"
-            )
+        self.console.print(class_table(summary))
+        if skipped:
+            self.console.print(f"[yellow]{skipped} unreadable images were skipped; summary.json names them")
 
     def _show(self, what: str, meter: Meter, images: int) -> None:
         self.rates[what] = meter.recent or self.rates[what]

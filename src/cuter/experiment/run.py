@@ -52,6 +52,10 @@ def resume(out: Path, display: Display) -> dict[str, Any]:
     """Continue a run from its newest whole checkpoint and return its summary."""
     directory = RunDirectory.open(out)
     if directory.finished is not None:
+        results = Summary.from_dict(directory.finished)
+        display.say(f"{out} is finished")
+        display.end_task(results.tasks)
+        display.finish(results, skipped=len(directory.finished["skipped"]))
         return directory.finished
     config = directory.config
     with directory.locked():
@@ -171,8 +175,8 @@ class Run:
         return scores
 
     def _finish(self) -> dict[str, Any]:
-        progress = self.progress
-        summary = Summary.of(progress.results).as_dict() | {
+        progress, results = self.progress, Summary.of(self.progress.results)
+        summary = results.as_dict() | {
             "config": self.config.model_dump(mode="json"),
             "steps": self.learner.steps,
             "images": progress.images,
@@ -183,7 +187,7 @@ class Run:
             "train_images_per_second": round(progress.images / max(progress.train_seconds, 1e-9), 2),
         }
         self.directory.write_summary(summary)
-        self.display.finish(progress)
+        self.display.finish(results, skipped=len(progress.skipped))
         return summary
 
     def _note_step(self, step: Step, arrived: int) -> None:
