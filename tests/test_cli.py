@@ -99,11 +99,15 @@ def test_help_answers_at_once_and_names_every_setting() -> None:
     ("arguments", "message"),
     [
         (["run", "--dataset", "vok"], "unknown data set 'vok'. Did you mean 'voc'?"),
-        (["run", "--dataset", "voc", "--data-root", "nowhere", "--backbone", "x"], "tasks: Field required"),
+        (
+            ["run", "--dataset", "voc", "--data-root", "nowhere", "--backbone", "x"],
+            "tasks is needed: 5x4, 11+7x10, or class names",
+        ),
         (["run", "--resume", "nowhere", "--lr", "1"], "--resume takes the run's own settings: drop --lr"),
         (["run", "--resume", "nowhere"], "nowhere holds no run"),
         (["run", "--dataset-options", "train"], "'train' must be NAME=VALUE"),
         (["data", "check", "nowhere"], "nowhere: no such folder"),
+        (["data", "check", __file__], "test_cli.py: a file, not a folder"),
         (["run", "--config", "gone.yaml"], "cannot read the configuration gone.yaml"),
         (["run", "--resume", "runs[old]/x"], "runs[old]/x holds no run"),
     ],

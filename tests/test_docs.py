@@ -47,8 +47,9 @@ def test_a_new_part_is_one_file(tmp_path: Path) -> None:
 
 def test_the_example_of_the_readme(tmp_path: Path, backbone_folder: Path, shapes: Path) -> None:
     (example,) = python_blocks("README.md")
-    (tmp_path / "photo.jpg").write_bytes((shapes / "images" / "test-00000.png").read_bytes())
-    stream = "import torch\nstream = [(torch.zeros(2, 3, 32, 32, dtype=torch.uint8), [['cat'], ['dog', 'cat']])]\n"
+    for name in ("photo.jpg", "robin.jpg"):
+        (tmp_path / name).write_bytes((shapes / "images" / "test-00000.png").read_bytes())
+    stream = "stream = [(['photo.jpg', 'robin.jpg'], [['cat'], ['dog', 'cat']])]\n"
     told = execute(stream + example.replace("dino-vits16", str(backbone_folder)), tmp_path)
     assert "'dog': 0." in told
     assert (tmp_path / "tagger" / "learner.safetensors").exists()

@@ -99,6 +99,20 @@ def test_a_failed_rename_puts_the_old_one_back(tmp_path: Path, monkeypatch: pyte
     assert load_state(tmp_path / "x", "one") == {"a": 1}
 
 
+def test_only_what_was_saved_here_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "photos").mkdir()
+    (tmp_path / "photos" / "holiday.jpg").write_text("precious")
+    (tmp_path / "file").write_text("precious")
+    for target in ("photos", "file"):
+        with pytest.raises(CheckpointError, match="something else than a saved state"):
+            save_states(tmp_path / target, {"one": {"a": 1}})
+    save_states(tmp_path / "x", {"one": {"a": 1}})
+    (tmp_path / "x" / "notes.txt").touch()
+    with pytest.raises(CheckpointError, match="something else"):
+        save_states(tmp_path / "x", {"one": {"a": 2}})
+    assert (tmp_path / "photos" / "holiday.jpg").read_text() == (tmp_path / "file").read_text() == "precious"
+
+
 def test_others_may_read_what_is_saved(tmp_path: Path) -> None:
     save_states(tmp_path / "x", {"one": {"a": 1}})
     (tmp_path / "plain").mkdir()

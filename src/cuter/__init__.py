@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from cuter.memory import Memory
     from cuter.stream.batch import Batch
     from cuter.stream.datasets import load_dataset
+    from cuter.stream.images import read_images
     from cuter.stream.labels import LabelSpace
 
 __version__ = "0.1.0"
@@ -21,9 +22,10 @@ _HOMES = {
     "Memory": "cuter.memory",
     "load_backbone": "cuter.backbone",
     "load_dataset": "cuter.stream.datasets",
+    "read_images": "cuter.stream.images",
 }
 
-__all__ = ["Backbone", "Batch", "LabelSpace", "Learner", "Memory", "load_backbone", "load_dataset"]
+__all__ = ["Backbone", "Batch", "LabelSpace", "Learner", "Memory", "load_backbone", "load_dataset", "read_images"]
 
 
 def __getattr__(name: str) -> Any:

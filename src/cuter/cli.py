@@ -34,7 +34,7 @@ First steps:
     cuter run --resume runs/voc-rs-seed0            go on where it stopped
 
 Progress and tables go to stderr; --json puts results on stdout. Exit codes: 0 done, 1 something unreadable was found,
-2 a mistake in the input, 130 stopped by Ctrl-C after a checkpoint.
+2 a mistake in the input, 130 stopped by Ctrl-C.
 """
 
 app = typer.Typer(
@@ -56,6 +56,8 @@ def main() -> None:
     _log_warnings()
     try:
         app()
+    except KeyboardInterrupt:
+        sys.exit(130)
     except CuterError as error:
         console.print("[bold red]error:[/]", Text(str(error)), highlight=False, soft_wrap=True)
         sys.exit(2)

@@ -23,4 +23,6 @@ def _explain(model: type[BaseModel], finding: Any) -> str:
     field = ".".join(str(part) for part in finding["loc"]) or "settings"
     if finding["type"] == "extra_forbidden":
         return f"unknown field {field!r}.{did_you_mean(field, sorted(model.model_fields))}"
+    if finding["type"] == "missing":
+        return f"{field} is needed: {model.model_fields[field].description}"
     return f"{field}: {finding['msg']}, not {finding['input']!r}"

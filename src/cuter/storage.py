@@ -43,6 +43,7 @@ def save_states(folder: Path, states: Mapping[str, State]) -> None:
 
     A state is a nested mapping with string keys of tensors and JSON values. What the disk refuses is an `OSError`.
     """
+    _require_replaceable(folder)
     with _replacing(folder) as new:
         for name, state in states.items():
             tensors: dict[str, Tensor] = {}
@@ -56,6 +57,16 @@ def save_states(folder: Path, states: Mapping[str, State]) -> None:
         (new / MANIFEST).write_text(json.dumps(checksums, indent=2), encoding="utf-8")
         for file in new.iterdir():
             _sync(file)
+
+
+def _require_replaceable(folder: Path) -> None:
+    """Refuse to replace anything that `save_states` did not write."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    manifest = folder / MANIFEST
+    own = {MANIFEST, *json.loads(manifest.read_text(encoding="utf-8"))} if manifest.is_file() else set()
+    if not folder.is_dir() or any(entry.name not in own for entry in folder.iterdir()):
+        raise CheckpointError(f"{folder} holds something else than a saved state: it is not replaced")
 
 
 def load_state(folder: Path, name: str) -> dict[str, Any]:

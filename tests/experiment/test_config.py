@@ -17,6 +17,11 @@ def test_options_win_over_the_file_and_the_file_over_defaults(tmp_path: Path) ->
     assert (config.lr, config.seed, config.batch_size, config.tasks) == (0.5, 7, 12, [["cat"], ["dog"]])
 
 
+def test_fields_may_be_spelled_like_options(tmp_path: Path) -> None:
+    (tmp_path / "x.yaml").write_text(yaml.safe_dump(REQUIRED | {"memory-images": 7}))
+    assert load_config(tmp_path / "x.yaml", {}).memory_images == 7
+
+
 def test_numbers_of_yaml_are_taken_for_text_where_text_is_meant(tmp_path: Path) -> None:
     (tmp_path / "x.yaml").write_text(yaml.safe_dump(REQUIRED | {"tasks": 20, "dataset_options": {"year": 2012}}))
     config = load_config(tmp_path / "x.yaml", {})
@@ -45,7 +50,7 @@ def test_a_wrong_field_is_told(change: dict[str, Any], message: str) -> None:
 
 
 def test_a_missing_field_is_told() -> None:
-    with pytest.raises(ConfigError, match="backbone: Field required"):
+    with pytest.raises(ConfigError, match="backbone is needed: Short name, hub id"):
         load_config(None, {name: value for name, value in REQUIRED.items() if name != "backbone"})
 
 

@@ -12,13 +12,14 @@ import pytest
 from rich.console import Console
 from safetensors.torch import load_file
 
-from cuter.errors import ConfigError, DataError
+from cuter.errors import CheckpointError, ConfigError, DataError
 from cuter.experiment import directory as directories
 from cuter.experiment import run as runs
 from cuter.experiment.config import RunConfig
 from cuter.experiment.display import Display
 from cuter.experiment.plan import make_plan
 from cuter.experiment.stopping import StopRequest
+from cuter.learn.learner import Learner
 from cuter.stream.shapes import render_shapes
 
 
@@ -210,9 +211,29 @@ def test_limits_draw_the_same_images_for_every_seed(config: RunConfig) -> None:
     assert set(ids[0]) == set(ids[1])
 
 
-def test_a_class_that_never_came_scores_nothing(config: RunConfig, tmp_path: Path) -> None:
-    summary = runs.start(config.model_copy(update={"limit_train": 3}), tmp_path / "run", silent())
+def test_a_task_that_never_came_is_told_and_ranks_nothing(
+    config: RunConfig, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    rare = config.model_copy(update={"limit_train": 3, "tasks": "8x1"})
+    summary = runs.start(rare, tmp_path / "run", silent())
     assert len(summary["tasks"][-1]["classes"]) == 8
+    assert "no training image has a class of task" in caplog.text
+    Learner.load(tmp_path / "run")  # a run's folder is as good as a saved learner
+
+
+def test_a_test_without_one_readable_image_is_an_error(config: RunConfig, tmp_path: Path) -> None:
+    render_shapes(tmp_path / "data", train=20, test=10)
+    for image in (tmp_path / "data" / "images").glob("test-*.png"):
+        image.write_bytes(b"")
+    with pytest.raises(DataError, match=r"none of the \d+ test images of task 1 is readable"):
+        runs.start(config.model_copy(update={"data_root": tmp_path / "data"}), tmp_path / "run", silent())
+
+
+def test_a_damaged_summary_is_told(config: RunConfig, tmp_path: Path) -> None:
+    directories.RunDirectory.create(tmp_path / "run", config)
+    (tmp_path / "run" / "summary.json").write_text('{"tasks": [')
+    with pytest.raises(CheckpointError, match=r"summary\.json is damaged"):
+        runs.resume(tmp_path / "run", silent())
 
 
 def test_a_blurry_run(config: RunConfig, tmp_path: Path) -> None:
@@ -237,6 +258,8 @@ def test_wrong_folders_are_told(config: RunConfig, tmp_path: Path) -> None:
         runs.start(config, tmp_path / "full", silent())
     with pytest.raises(ConfigError, match=r"holds no run: config\.yaml is missing"):
         runs.resume(tmp_path / "full", silent())
+    with pytest.raises(ConfigError, match="file/run cannot be written"):
+        runs.start(config, tmp_path / "full" / "file" / "run", silent())
     with pytest.raises(DataError):
         runs.start(config.model_copy(update={"data_root": tmp_path / "gone"}), tmp_path / "new", silent())
     with pytest.raises(ConfigError, match="asks for 20 classes"):

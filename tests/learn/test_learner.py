@@ -205,7 +205,7 @@ def test_predict_takes_files_bytes_and_images(tiny: Backbone, tmp_path: Path) ->
     one.observe(batch(3, ["cat"]))
     path = tmp_path / "image.png"
     Image.new("L", (50, 20), 130).save(path)
-    rows = one.predict([path, str(path), path.read_bytes(), Image.open(path)])
+    rows = one.predict(one for one in [path, str(path), path.read_bytes(), Image.open(path)])
     assert rows[0] == rows[1] == rows[2] == rows[3]
     assert 0 <= rows[0]["cat"] <= 1
     with pytest.raises(DataError, match=r"gone\.png"):
@@ -235,8 +235,13 @@ def test_wrong_input_changes_nothing(tiny: Backbone) -> None:
         one.predict(torch.zeros(1, 3, 8, 8))
     with pytest.raises(BatchError, match="0×5 pixels"):
         one.observe(Batch.of(torch.zeros(1, 3, 0, 5, dtype=torch.uint8), [["dog"]]))
-    with pytest.raises(BatchError, match="takes a list"):
-        one.predict("photo.jpg")
+    for single in ("photo.jpg", Path("photo.jpg"), Image.new("RGB", (9, 9)), b"bytes"):
+        with pytest.raises(BatchError, match="takes a list"):
+            one.predict(single)  # type: ignore[arg-type]
+    with pytest.raises(BatchError, match="observe takes a Batch"):
+        one.observe((batch(1, ["cat"]).images, [["cat"]]))  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="ndarray: cannot read the image: an image is given as a path"):
+        one.predict([batch(1, ["cat"]).images[0].numpy()])  # type: ignore[list-item]
     with pytest.raises(BatchError, match="batch_size must be at least 1"):
         one.predict(batch(1, ["cat"]).images, batch_size=0)
     with pytest.raises(BatchError, match="non-empty string"):

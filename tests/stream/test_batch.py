@@ -51,8 +51,9 @@ YES = torch.ones(2, 1, dtype=torch.bool)
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"images": torch.zeros(2, 3, 8, 8)}, r"uint8 of shape \(B, 3, H, W\), not torch.float32"),
-        ({"images": torch.zeros(2, 8, 8, 3, dtype=torch.uint8)}, r"not torch.uint8 \(2, 8, 8, 3\)"),
+        ({"images": torch.zeros(2, 3, 8, 8)}, r"uint8 tensor of shape \(B, 3, H, W\), not torch.float32"),
+        ({"images": torch.zeros(2, 8, 8, 3, dtype=torch.uint8)}, r"not torch.uint8 \(2, 8, 8, 3\); images.permute"),
+        ({"images": images(2).numpy()}, "not ndarray; read_images makes one of files"),
         ({"images": images(3)}, "3 images, but Batch.ids names 2"),
         ({"labels": YES.int()}, "Batch.labels must be bool"),
         ({"known": YES[:1]}, r"Batch.known must be bool of shape \(2, 1\)"),
@@ -66,11 +67,21 @@ def test_a_wrong_batch_is_refused_with_the_field(change: dict[str, object], mess
         Batch(**(fields | change))  # type: ignore[arg-type]
 
 
-def test_text_in_place_of_a_list_of_names_is_refused() -> None:
-    with pytest.raises(BatchError, match="list of class names"):
-        Batch.of(images(2), ["cat", "dog"])
-    with pytest.raises(BatchError, match="list of class names"):
-        Batch.of(images(1), [["cat"]], known="cat")
+@pytest.mark.parametrize("labels", [["cat", "dog"], [[1], [2]], [1, 0], [None, ["cat"]], torch.zeros(2, 3), "ab"])
+def test_what_is_no_list_of_names_is_refused(labels: object) -> None:
+    with pytest.raises(BatchError, match="labels must be a list of class names for each image"):
+        Batch.of(images(2), labels)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("known", ["cat", [1, 2], ["cat", ["dog"]], iter("ab")])
+def test_what_is_no_list_of_known_classes_is_refused(known: object) -> None:
+    with pytest.raises(BatchError, match="known must be a list of class names"):
+        Batch.of(images(2), [["cat"], []], known=known)  # type: ignore[arg-type]
+
+
+def test_names_are_cleaned() -> None:
+    batch = Batch.of(images(2), [["cafe\u0301 "], ["caf\u00e9"]])
+    assert batch.names == ("caf\u00e9",)
 
 
 def test_wrong_numbers_of_lists_are_refused() -> None:

@@ -148,7 +148,8 @@ def test_a_row_is_named_by_the_line_it_starts_in(root: Path, splits: tuple[str, 
 @pytest.mark.parametrize(
     ("header", "message"),
     [
-        ("path,label", r"unknown field 'label'\. Did you mean 'labels'\? Accepted: path, labels, known, boxes, split"),
+        ("path,label", r"'label' is none\. Did you mean 'labels'\? Accepted: path, labels, known, boxes, split"),
+        ("path;labels", r"with commas between them, such as path,labels; 'path;labels' is none"),
         ("path,split", r"the header must name the field 'labels', it has path, split"),
         ("path,labels,labels", r"the header names the field 'labels' twice"),
     ],
@@ -202,7 +203,7 @@ def test_same_image_in_both_splits(root: Path):
 
 def test_not_text(root: Path):
     (root / "labels.csv").write_bytes(b"path,labels\n\xff.jpg,cup\n")
-    with pytest.raises(DataError, match=r"labels\.csv: not UTF-8 text \(at byte 12\)"):
+    with pytest.raises(DataError, match=r"labels\.csv line 2: not UTF-8 text"):
         load_dataset("folder", root)
 
 
@@ -233,3 +234,22 @@ def test_an_option_may_come_as_text(tmp_path):
     assert 60 < len(dataset.test) < 140
     with pytest.raises(ConfigError, match=r"option 'test_share': Input should be a valid number.*not 'half'"):
         load_dataset("folder", tmp_path, test_share="half")
+
+
+def test_a_list_with_commas_is_not_taken_for_one_class(tmp_path):
+    (tmp_path / "labels.csv").write_text('path,labels\n1.jpg,"cat,dog"\n')
+    with pytest.raises(DataError, match=r"line 2: field 'labels' is 'cat,dog': names are separated by ';'"):
+        load_dataset("folder", tmp_path)
+
+
+def test_a_file_without_rows(tmp_path):
+    (tmp_path / "labels.csv").write_text("path,labels\n")
+    with pytest.raises(DataError, match=r"labels\.csv: no rows"):
+        load_dataset("folder", tmp_path)
+
+
+def test_one_class_in_two_spellings_of_unicode(tmp_path):
+    (tmp_path / "labels.csv").write_text("path,labels,split\n1.jpg,caf\u00e9,train\n2.jpg,cafe\u0301,test\n")
+    (tmp_path / "1.jpg").touch()
+    (tmp_path / "2.jpg").touch()
+    assert load_dataset("folder", tmp_path).classes == ("caf\u00e9",)

@@ -49,6 +49,7 @@ def test_explicit_lists() -> None:
         ("class a,clas b", "unknown class 'clas b'. Did you mean 'class b'"),
         ("5y4", "'11\\+7x10', or explicit lists"),
         ([["class a"], []], "a task has no class"),
+        ("class a;", "a task has no class"),
     ],
 )
 def test_wrong_tasks_are_told(spec: str, message: str) -> None:
@@ -67,6 +68,14 @@ def test_order_by_name_seed_and_file(tmp_path: Path) -> None:
     file.write_text("class z\n")
     with pytest.raises(ConfigError, match=r"order.txt: unknown class 'class z'"):
         order_classes(NAMES, str(file))
+    file.write_text("\n".join(NAMES[1:]))
+    with pytest.raises(ConfigError, match="leaves out 1 classes: class d"):
+        order_classes(NAMES, str(file))
+    file.write_bytes("\n".join([*NAMES[1:], "class \xe9"]).encode("latin-1"))
+    with pytest.raises(ConfigError, match="not UTF-8"):
+        order_classes(NAMES, str(file))
+    file.write_text("\ufeff" + "\n".join(NAMES), encoding="utf-8")
+    assert order_classes(NAMES, str(file)) == NAMES
     with pytest.raises(ConfigError, match="no such file"):
         order_classes(NAMES, "nowhere.txt")
 

@@ -57,15 +57,22 @@ def save_backbone(backbone: Backbone, folder: Path) -> None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep transformers from printing its own load report (ours is `Backbone.report`) and progress bars."""
+    """Keep transformers from printing its own load report (ours is `Backbone.report`), bars and every retry."""
+    from huggingface_hub.utils import logging as hub_logging
     from transformers.utils import logging
 
-    verbosity, bar = logging.get_verbosity(), logging.is_progress_bar_enabled()
+    verbosity, hub_verbosity, bar = (
+        logging.get_verbosity(),
+        hub_logging.get_verbosity(),
+        logging.is_progress_bar_enabled(),
+    )
     logging.set_verbosity_error()
+    hub_logging.set_verbosity_error()
     logging.disable_progress_bar()
     try:
         yield
     finally:
         logging.set_verbosity(verbosity)
+        hub_logging.set_verbosity(hub_verbosity)
         if bar:
             logging.enable_progress_bar()

@@ -52,10 +52,11 @@ def _from_hub(repository: str, name: str, features: str | None) -> Backbone:
     except OSError as error:
         known = f"{name!r} ({repository}) cannot be loaded from"
         unknown = f"{name!r} is neither a short name, nor a local path, nor reachable on"
-        raise BackboneError(
-            f"{known if name in SHORT_NAMES else unknown} the Hugging Face hub: {_first_line(error)}"
-            f"{did_you_mean(name, list(SHORT_NAMES)).replace('Accepted', 'Short names')}"
-        ) from error
+        cure = " A local folder or checkpoint file will do, too."
+        if name not in SHORT_NAMES:
+            cure = did_you_mean(name, list(SHORT_NAMES)).replace("Accepted", "Short names")
+        told = known if name in SHORT_NAMES else unknown
+        raise BackboneError(f"{told} the Hugging Face hub: {_first_line(error)}{cure}") from error
 
 
 def _first_line(error: OSError) -> str:

@@ -20,7 +20,8 @@ class RunConfig(LearnerSettings):
     dataset: str = Field(description="Data set: voc, coco, nuswide, or folder (your own CSV or JSON lines).")
     data_root: Path = Field(description="Folder that holds the data set.")
     dataset_options: dict[str, str] = Field(
-        {}, description="Options of the data set's reader, e.g. train=train and test=val for VOC."
+        {},
+        description="Option of the data set's reader, NAME=VALUE; may be repeated: train=train and test=val for VOC.",
     )
     backbone: str = Field(description="Short name, hub id, local folder or original checkpoint file.")
     tasks: str | list[list[str]] = Field(
@@ -55,6 +56,7 @@ def load_config(file: Path | None, overrides: dict[str, Any]) -> RunConfig:
             raise ConfigError(f"cannot read the configuration {file}: {error}") from None
         if not isinstance(values, dict):
             raise ConfigError(f"{file} must hold fields and values, e.g. 'method: rs'")
+        values = {str(name).replace("-", "_"): value for name, value in values.items()}  # as options are spelled
     try:
         return validated(RunConfig, values | overrides)
     except ConfigError as error:

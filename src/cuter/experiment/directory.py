@@ -42,8 +42,11 @@ class RunDirectory:
     def create(cls, path: Path, config: RunConfig) -> RunDirectory:
         """Start a new run."""
         require_unused(path)
-        path.mkdir(parents=True, exist_ok=True)
-        write_text(path / "config.yaml", dump_config(config))
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            write_text(path / "config.yaml", dump_config(config))
+        except OSError as error:
+            raise ConfigError(f"{path} cannot be written: {error}") from None
         return cls(path)
 
     @classmethod
@@ -61,7 +64,10 @@ class RunDirectory:
     @property
     def finished(self) -> dict[str, Any] | None:
         """The summary, if the run came to its end."""
-        return json.loads(self.summary.read_text(encoding="utf-8")) if self.summary.is_file() else None
+        try:
+            return json.loads(self.summary.read_text(encoding="utf-8")) if self.summary.is_file() else None
+        except ValueError as error:
+            raise CheckpointError(f"{self.summary} is damaged ({error}): remove it to finish the run anew") from None
 
     def write_environment(self, environment: dict[str, Any]) -> None:
         """Write what the result depends on beside the configuration."""

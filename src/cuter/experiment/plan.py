@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from cuter.measure.protocol import seen_samples
 from cuter.stream.datasets import load_dataset
 from cuter.stream.samples import Sample
 from cuter.stream.tasks import Task, Visit, in_batches, make_tasks, plan_stream
+
+logger = logging.getLogger("cuter.run")
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,9 @@ def make_plan(config: RunConfig) -> Plan:
     dataset = load_dataset(config.dataset, config.data_root, **config.dataset_options)
     tasks = make_tasks(config.tasks, dataset.classes, config.class_order)
     arrivals = plan_stream(_subset(dataset.train, config.limit_train), tasks, config.seed, config.blurry)
+    for arriving, visits in zip(tasks, arrivals, strict=True):
+        if not visits:
+            logger.warning("no training image has a class of %s: %s", arriving.name, ", ".join(arriving.classes))
     learn = [in_batches(visits, config.batch_size) for visits in arrivals]
     plan = Plan(tasks, learn, test=[])
     test = _subset(dataset.test, config.limit_test)

@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from cuter.errors import ConfigError, CuterError
+from cuter.errors import ConfigError, CuterError, DataError
 from cuter.experiment.config import RunConfig, with_absolute_paths
 from cuter.experiment.directory import RunDirectory, require_unused
 from cuter.experiment.display import Display
@@ -144,6 +144,10 @@ class Run:
             known.append(loaded.batch.known)
             self.display.tested(len(loaded.batch) + len(loaded.skipped))
             self._pause_point(stop)
+        if not sum(map(len, scores)):
+            raise DataError(
+                f"none of the {len(self.plan.test[task])} test images of {self.plan.tasks[task].name} is readable"
+            )
         result = TaskResult(
             task,
             self.plan.tasks[task].name,
@@ -199,7 +203,7 @@ class Run:
         self.display.learned(arrived, step.loss, memory.fill)
 
     def _note_test(self, result: TaskResult) -> None:
-        logger.info("%s: mAP %.2f over %d images", result.name, result.scores["map"] or 0, result.images)
+        logger.info("%s: mAP %s over %d images", result.name, result.scores["map"], result.images)
         self.directory.append_metrics({"step": self.learner.steps, "test": result.as_dict()})
         self.events.tested(result, self.learner.steps)
         self.display.end_task(self.progress.results)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -26,8 +26,8 @@ from cuter.memory import MEMORIES
 from cuter.settings import validated
 from cuter.storage import load_state, save_states, verify
 from cuter.stream.augment import make_augment
-from cuter.stream.batch import Batch
-from cuter.stream.images import read_squashed
+from cuter.stream.batch import Batch, check_images
+from cuter.stream.images import read_images
 from cuter.stream.labels import LabelSpace
 from cuter.stream.resize import resize
 
@@ -85,6 +85,10 @@ class Learner:
 
     def observe(self, batch: Batch) -> Step:
         """Learn from a batch, once, and keep what memory will have of it."""
+        if not isinstance(batch, Batch):
+            raise BatchError(
+                f"observe takes a Batch (Batch.of makes one of images and names), not {type(batch).__name__}"
+            )
         if not len(batch):
             return Step()
         batch = self._align(batch)
@@ -100,28 +104,31 @@ class Learner:
         return Step(len(batch), len(replay), loss.item())
 
     def predict(
-        self, images: Tensor | Sequence[str | Path | bytes | Image], batch_size: int = 64
+        self, images: Tensor | Iterable[str | Path | bytes | Image], batch_size: int = 64
     ) -> list[dict[str, float]]:
         """Return for each image the probability of every class seen so far, by name.
 
-        `images` is a uint8 tensor (B, 3, H, W), or a sequence of paths, encoded bytes or Pillow images.
+        `images` is a uint8 tensor (B, 3, H, W), or paths, encoded bytes or Pillow images. One that cannot be read is an
+        error: a row must not be missing.
         """
-        if isinstance(images, str | bytes):
+        if isinstance(images, str | bytes | Path | Image):
             raise BatchError("predict takes a list of images, even for one")
+        images = images if isinstance(images, Tensor) else list(images)
         if batch_size < 1:
             raise BatchError(f"batch_size must be at least 1, not {batch_size}")
         results = []
         for start in range(0, len(images), batch_size):
             part = images[start : start + batch_size]
-            rows = self.probabilities(part if isinstance(part, Tensor) else self._read(part), batch_size).tolist()
+            rows = self.probabilities(
+                part if isinstance(part, Tensor) else read_images(part, self.backbone.image_size), batch_size
+            ).tolist()
             results += [dict(zip(self.labels.names, row, strict=True)) for row in rows]
         return results
 
     @torch.inference_mode()
     def probabilities(self, images: Tensor, batch_size: int = 64) -> Tensor:
         """Return probabilities (B, classes) of uint8 images (B, 3, H, W), on the CPU, in the order of `labels`."""
-        if images.dtype != torch.uint8 or images.ndim != 4 or images.shape[1] != 3:
-            raise BatchError(f"images must be uint8 of shape (B, 3, H, W), not {images.dtype} {tuple(images.shape)}")
+        check_images(images)
         self.model.eval()
         try:
             parts = [images[start : start + batch_size] for start in range(0, len(images), batch_size)]
@@ -131,14 +138,16 @@ class Learner:
         return torch.cat(scores) if len(images) else torch.zeros(0, len(self.labels))
 
     def save(self, folder: str | Path) -> None:
-        """Write the learner into a folder: whole or not at all."""
-        save_states(Path(folder), {"learner": self.state_dict()})
+        """Write the learner into a folder: whole or not at all. Only an earlier save is replaced."""
+        save_states(Path(folder).expanduser().resolve(), {"learner": self.state_dict()})
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> Learner:
-        """Read a learner that goes on exactly where it was saved."""
-        verify(Path(folder))
-        return cls.from_state(load_state(Path(folder), "learner"), device)
+        """Read a learner that goes on exactly where it was saved: by `save`, or at the newest checkpoint of a run."""
+        folder = Path(folder).expanduser()
+        folder = max(folder.glob("checkpoints/step-*"), default=folder)
+        verify(folder)
+        return cls.from_state(load_state(folder, "learner"), device)
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that is needed to go on exactly as before, the backbone's architecture included."""
@@ -189,10 +198,6 @@ class Learner:
     def _draw_replay(self) -> Batch:
         items = self.memory.sample(self.settings.replay_size)
         return as_batch(items, self.labels.names, self.backbone.image_size).to(self.device)
-
-    def _read(self, sources: Sequence[str | Path | bytes | Image]) -> Tensor:
-        size = self.backbone.image_size
-        return torch.stack([read_squashed(Path(one) if isinstance(one, str) else one, size) for one in sources])
 
     def _fit(self, images: Tensor) -> Tensor:
         return resize(images, self.backbone.image_size).to(self.device)

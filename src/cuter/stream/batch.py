@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from cuter.errors import BatchError
+from cuter.stream.labels import clean_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +28,7 @@ class Batch:
     def __post_init__(self) -> None:
         size = len(self.ids)
         images, shape = self.images, (size, len(self.names))
-        if images.dtype != torch.uint8 or images.ndim != 4 or images.shape[1] != 3:
-            raise BatchError(
-                f"Batch.images must be uint8 of shape (B, 3, H, W), not {images.dtype} {tuple(images.shape)}"
-            )
-        if not images.shape[2] * images.shape[3]:
-            raise BatchError(f"Batch.images are {images.shape[2]}×{images.shape[3]} pixels: there is nothing to see")
+        check_images(images)
         if len(images) != size:
             raise BatchError(f"Batch.images holds {len(images)} images, but Batch.ids names {size}")
         for field, value in (("labels", self.labels), ("known", self.known)):
@@ -62,20 +58,22 @@ class Batch:
         `known` lists the classes that somebody looked for: one list of names for all images, or one list an image.
         By default these are all the names that occur in `labels`.
         """
-        if isinstance(known, str) or any(isinstance(row, str) for row in labels):
-            raise BatchError("labels are a list of class names for each image, e.g. [['cat'], ['cat', 'dog']]")
-        if len(labels) != len(images):
-            raise BatchError(f"{len(images)} images, but {len(labels)} lists of labels")
+        check_images(images)
+        given = _name_lists(labels, "labels")
+        if len(given) != len(images):
+            raise BatchError(f"{len(images)} images, but {len(given)} lists of labels")
         if known is None:
-            known = list(dict.fromkeys(name for row in labels for name in row))
-        shared = [name for name in known if isinstance(name, str)]
-        rows = [shared] * len(images) if len(shared) == len(known) else [list(row) for row in known]
+            rows = [list(dict.fromkeys(name for row in given for name in row))] * len(images)
+        elif isinstance(known, Collection) and not isinstance(known, str) and all(isinstance(k, str) for k in known):
+            rows = _name_lists([[str(name) for name in known]], "known") * len(images)
+        else:
+            rows = _name_lists(known, "known")
         if len(rows) != len(images):
             raise BatchError(f"{len(images)} images, but {len(rows)} lists of known classes")
-        names = tuple(dict.fromkeys(name for row in (*rows, *labels) for name in row))
+        names = tuple(dict.fromkeys(name for row in (*rows, *given) for name in row))
         return cls(
             images=images,
-            labels=membership(labels, names),
+            labels=membership(given, names),
             known=membership(rows, names),
             names=names,
             ids=tuple(ids) if ids is not None else tuple(str(i) for i in range(len(images))),
@@ -101,6 +99,31 @@ class Batch:
         labels[:, columns] = self.labels
         known[:, columns] = self.known
         return replace(self, labels=labels, known=known, names=names)
+
+
+def check_images(images: object) -> None:
+    """Refuse what is not a stack of images, and tell the cure."""
+    wanted = "images must be a uint8 tensor of shape (B, 3, H, W)"
+    if not isinstance(images, Tensor):
+        raise BatchError(f"{wanted}, not {type(images).__name__}; read_images makes one of files")
+    found = f"not {images.dtype} {tuple(images.shape)}"
+    if images.ndim == 4 and images.shape[1] != 3 and images.shape[3] == 3:
+        raise BatchError(f"{wanted}, {found}; images.permute(0, 3, 1, 2) puts channels first")
+    if images.dtype != torch.uint8 or images.ndim != 4 or images.shape[1] != 3:
+        raise BatchError(f"{wanted}, {found}")
+    if not images.shape[2] * images.shape[3]:
+        raise BatchError(f"images are {images.shape[2]}×{images.shape[3]} pixels: there is nothing to see")
+
+
+def _name_lists(rows: Sequence[Collection[str]], field: str) -> list[list[str]]:
+    """Check that these are lists of class names, one for each image, and clean the names."""
+    wanted = f"{field} must be a list of class names for each image, such as [['cat'], []]"
+    if isinstance(rows, str) or not isinstance(rows, Sequence):
+        raise BatchError(f"{wanted}, not {rows!r}")
+    for row in rows:
+        if not isinstance(row, list | tuple | set | frozenset) or not all(isinstance(name, str) for name in row):
+            raise BatchError(f"{wanted}, not {row!r}")
+    return [[clean_name(name) for name in row] for row in rows]
 
 
 def membership(rows: Sequence[Collection[str]], names: Sequence[str]) -> Tensor:

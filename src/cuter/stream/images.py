@@ -1,6 +1,7 @@
 """Image files of any kind become RGB pixels, or a `DataError` that says why not."""
 
 import io
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,12 @@ def read_squashed(source: Path | bytes | Image.Image, size: int, max_pixels: int
     return squash(_read(source, max_pixels, at_least=2 * size), size)
 
 
+def read_images(sources: Iterable[str | Path | bytes | Image.Image], size: int) -> Tensor:
+    """Return images as one uint8 tensor (B, 3, size, size), ready for a `Batch`; an unreadable one is an error."""
+    images = [read_squashed(Path(one) if isinstance(one, str) else one, size) for one in sources]
+    return torch.stack(images) if images else torch.empty(0, 3, size, size, dtype=torch.uint8)
+
+
 def squash(image: Image.Image, size: int) -> Tensor:
     """Return an RGB image as uint8 (3, size, size), its sides scaled each on its own, with antialiasing."""
     if image.mode != "RGB":
@@ -66,6 +73,8 @@ def _read(source: Path | bytes | Image.Image, max_pixels: int, at_least: int | N
 
 
 def _readable(source: Path | bytes) -> Path | io.BytesIO:
+    if not isinstance(source, Path | bytes):
+        raise DataError("an image is given as a path, as encoded bytes or as a Pillow image")
     if isinstance(source, bytes):
         if not source:
             raise DataError("it is empty")
@@ -130,7 +139,9 @@ def _eight_bits(grey: np.ndarray) -> np.ndarray:
 def _name(source: Path | bytes | Image.Image) -> str:
     if isinstance(source, Path):
         return str(source)
-    return f"{len(source)} bytes" if isinstance(source, bytes) else f"image of mode {source.mode!r}"
+    if isinstance(source, bytes):
+        return f"{len(source)} bytes"
+    return f"image of mode {source.mode!r}" if isinstance(source, Image.Image) else type(source).__name__
 
 
 def _reason(error: Exception) -> str:

@@ -1,9 +1,15 @@
 """The list of labels that keeps growing."""
 
+import unicodedata
 from collections.abc import Iterable, Iterator
 
 from cuter.errors import BatchError, UnknownNameError
 from cuter.registry import did_you_mean
+
+
+def clean_name(name: str) -> str:
+    """Return a class name without blanks around it and in one Unicode form: 'é' is typed in two ways."""
+    return unicodedata.normalize("NFC", name.strip())
 
 
 class LabelSpace:

@@ -9,6 +9,7 @@ import numpy as np
 
 from cuter.errors import ConfigError
 from cuter.registry import did_you_mean
+from cuter.stream.labels import clean_name
 from cuter.stream.samples import Sample
 
 ACCEPTED = "'5x4', '11+7x10', or explicit lists of class names such as 'cat,dog;car,bus'"
@@ -44,8 +45,14 @@ def order_classes(classes: Sequence[str], order: str | int = "name") -> list[str
     path = Path(order)
     if not path.is_file():
         raise ConfigError(f"class_order {order!r}: no such file. Accepted: 'name', an integer seed, or a file of names")
-    names = [line.strip() for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ConfigError(f"class_order file {path}: not UTF-8 text") from None
+    names = [clean_name(line) for line in text.splitlines() if line.strip()]
     _check_classes(names, classes, where=f"class_order file {path}")
+    if missing := sorted(set(classes) - set(names)):
+        raise ConfigError(f"class_order file {path} leaves out {len(missing)} classes: {', '.join(missing[:5])} …")
     return names
 
 
@@ -59,7 +66,7 @@ def make_tasks(spec: str | Sequence[Sequence[str]], classes: Sequence[str], orde
         groups = _split(order_classes(classes, order), _task_sizes(spec), spec)
     else:
         lists = [group.split(",") for group in spec.split(";")] if isinstance(spec, str) else spec
-        groups = [[name.strip() for name in group] for group in lists]
+        groups = [[clean_name(name) for name in group if name.strip()] for group in lists]
         if order != "name":
             raise ConfigError(f"class_order {order!r} has no meaning beside explicit tasks {spec!r}")
         _check_classes([name for group in groups for name in group], classes, where=f"tasks {spec!r} ({ACCEPTED})")

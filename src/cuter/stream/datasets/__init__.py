@@ -44,6 +44,6 @@ def detect(root: Path) -> str:
     if fitting:
         raise DataError(f"{root}: looks like several data sets at once ({', '.join(fitting)}): say which is meant")
     if not root.is_dir():
-        raise DataError(f"{root}: no such folder")
+        raise DataError(f"{root}: {'a file, not a folder' if root.exists() else 'no such folder'}")
     looked_for = "; ".join(f"{name}: {' or '.join(LAYOUTS[name])}" for name in LAYOUTS)
     raise DataError(f"{root}: no data set recognised. Looked for {looked_for}")

@@ -21,7 +21,8 @@ def read_text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path}: not UTF-8 text (at byte {error.start})") from error
+        line = error.object[: error.start].count(b"\n") + 1
+        raise DataError(f"{path} line {line}: not UTF-8 text; save the file as UTF-8") from error
     except OSError as error:
         raise DataError(f"{path}: {(error.strerror or str(error)).lower()}") from error
 

@@ -47,7 +47,8 @@ def folder(root: Path, test_share: float = 0.2) -> Dataset:
         train, test = (_whole_split(root, file) for file in files)
     classes = sorted({name for sample in (*train, *test) for name in sample.labels | (sample.known or set())})
     if not classes:
-        raise DataError(f"{root}: no image has a label")
+        held = "no image has a label" if train or test else "no rows"
+        raise DataError(f"{root}: {' and '.join(file.name for file in files)}: {held}")
     return checked(Dataset("folder", tuple(classes), train=train, test=test), root)
 
 

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from cuter.errors import DataError
 from cuter.registry import did_you_mean
 from cuter.stream.datasets.files import first_fault, numbered_lines, read_text
+from cuter.stream.labels import clean_name
 
 Name = Annotated[str, Field(min_length=1)]
+Class = Annotated[Name, AfterValidator(clean_name)]
 Pixel = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 
 
@@ -23,9 +25,9 @@ class Row(BaseModel):
     model_config = ConfigDict(str_strip_whitespace=True)
 
     path: Name
-    labels: list[Name]
-    known: list[Name] | None = None
-    boxes: list[tuple[Name, Pixel, Pixel, Pixel, Pixel]] | None = None
+    labels: list[Class]
+    known: list[Class] | None = None
+    boxes: list[tuple[Class, Pixel, Pixel, Pixel, Pixel]] | None = None
     split: Literal["train", "test"] | None = None
 
 
@@ -79,7 +81,10 @@ def _header(cells: list[str], where: str) -> list[str]:
     header = [cell.strip().lower() for cell in cells]
     for field in header:
         if field not in FIELDS:
-            raise DataError(f"{where}: the header has an unknown field {field!r}.{did_you_mean(field, FIELDS)}")
+            raise DataError(
+                f"{where}: the first line must name the fields, with commas between them, such as path,labels; "
+                f"{field!r} is none.{did_you_mean(field, FIELDS)}"
+            )
         if header.count(field) > 1:
             raise DataError(f"{where}: the header names the field {field!r} twice")
     for field in ("path", "labels"):
@@ -90,6 +95,8 @@ def _header(cells: list[str], where: str) -> list[str]:
 
 def _record(cells: dict[str, str], where: str) -> dict[str, Any]:
     record: dict[str, Any] = {"path": cells["path"], "labels": _names(cells["labels"])}
+    if "," in cells["labels"] and len(record["labels"]) == 1:  # a list in the wrong spelling would become one class
+        raise DataError(f"{where}: field 'labels' is {cells['labels']!r}: names are separated by ';', not by ','")
     # An empty cell is a missing field: everything is known, no boxes, no split.
     if known := _names(cells.get("known", "")):
         record["known"] = known
