@@ -67,7 +67,7 @@ def _quiet() -> Iterator[None]:
         logging.is_progress_bar_enabled(),
     )
     logging.set_verbosity_error()
-    hub_logging.set_verbosity_error()
+    hub_logging.set_verbosity(hub_logging.ERROR)
     logging.disable_progress_bar()
     try:
         yield
