@@ -1,6 +1,7 @@
 """Weights in Hugging Face layout: a local folder, or a repository of the hub."""
 
 import json
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,20 +60,17 @@ def save_backbone(backbone: Backbone, folder: Path) -> None:
 def _quiet() -> Iterator[None]:
     """Keep transformers from printing its own load report (ours is `Backbone.report`), bars and every retry."""
     from huggingface_hub.utils import logging as hub_logging
-    from transformers.utils import logging
+    from transformers.utils import logging as model_logging
 
-    verbosity, hub_verbosity, bar = (
-        logging.get_verbosity(),
-        hub_logging.get_verbosity(),
-        logging.is_progress_bar_enabled(),
-    )
-    logging.set_verbosity_error()
-    hub_logging.set_verbosity(hub_logging.ERROR)
-    logging.disable_progress_bar()
+    verbosity, bar = model_logging.get_verbosity(), model_logging.is_progress_bar_enabled()
+    hub_verbosity = hub_logging.get_verbosity()
+    model_logging.set_verbosity_error()
+    model_logging.disable_progress_bar()
+    hub_logging.set_verbosity(logging.ERROR)
     try:
         yield
     finally:
-        logging.set_verbosity(verbosity)
+        model_logging.set_verbosity(verbosity)
         hub_logging.set_verbosity(hub_verbosity)
         if bar:
-            logging.enable_progress_bar()
+            model_logging.enable_progress_bar()
