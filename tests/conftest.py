@@ -5,11 +5,16 @@ from pathlib import Path
 
 import pytest
 import torch
+from hypothesis import settings
 
 from cuter.backbone import Backbone, save_backbone, untrained_vit
 from cuter.stream.shapes import render_shapes
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+
+# A slow machine is not a failure; in CI the same examples are tried every time.
+settings.register_profile("cuter", deadline=None, derandomize=bool(os.environ.get("CI")))
+settings.load_profile("cuter")
 
 # Tests use small tensors: more threads only wait for each other, and other processes of the tests share the cores.
 os.environ["OMP_NUM_THREADS"] = "1"

@@ -53,7 +53,7 @@ def test_killed_at_random_steps_and_resumed_it_gives_the_same_bits(run: list[obj
     assert json.loads(finished.stdout.splitlines()[-1]) == json.loads((whole / "summary.json").read_text())
     total = (whole / "metrics.jsonl").read_bytes().count(b"\n")
 
-    cuts = sorted({total // 3, total // 2, random.randrange(2, total - 1)})  # one of them varies
+    cuts = sorted({total // 3, total // 2, random.randrange(2, total - 4)})  # one of them varies
     arguments = [*run, "--out", broken]
     for lines in cuts:
         assert stop_at(arguments, broken, lines, signal.SIGKILL).returncode == -signal.SIGKILL, f"cuts at {cuts}"
