@@ -106,6 +106,10 @@ def test_only_what_was_saved_here_is_replaced(tmp_path: Path) -> None:
     for target in ("photos", "file"):
         with pytest.raises(CheckpointError, match="something else than a saved state"):
             save_states(tmp_path / target, {"one": {"a": 1}})
+    save_states(tmp_path / "damaged", {"one": {"a": 1}})
+    (tmp_path / "damaged" / "manifest.json").write_text("{")
+    with pytest.raises(CheckpointError, match="something else"):
+        save_states(tmp_path / "damaged", {"one": {"a": 2}})
     save_states(tmp_path / "x", {"one": {"a": 1}})
     (tmp_path / "x" / "notes.txt").touch()
     with pytest.raises(CheckpointError, match="something else"):

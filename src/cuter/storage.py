@@ -63,8 +63,10 @@ def _require_replaceable(folder: Path) -> None:
     """Refuse to replace anything that `save_states` did not write."""
     if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
         return
-    manifest = folder / MANIFEST
-    own = {MANIFEST, *json.loads(manifest.read_text(encoding="utf-8"))} if manifest.is_file() else set()
+    try:
+        own = {MANIFEST, *json.loads((folder / MANIFEST).read_text(encoding="utf-8"))}
+    except (OSError, ValueError):  # a file, a folder of something else, or a manifest that can't tell what was ours
+        own = set()
     if not folder.is_dir() or any(entry.name not in own for entry in folder.iterdir()):
         raise CheckpointError(f"{folder} holds something else than a saved state: it is not replaced")
 
