@@ -92,7 +92,7 @@ def test_help_answers_at_once_and_names_every_setting() -> None:
     for option in ("--dataset", "--data-root", "--limit-train", "--strict", "--blurry", "--resume", "--json"):
         assert option in text
     assert "(default: 2e-05)" in text
-    assert all(command in cuter("--help").stdout for command in ("run", "demo", "data"))
+    assert all(command in cuter("--help").stdout for command in ("run", "demo", "data", "cut", "assess"))
 
 
 @pytest.mark.parametrize(
@@ -110,6 +110,10 @@ def test_help_answers_at_once_and_names_every_setting() -> None:
         (["data", "check", __file__], "test_cli.py: a file, not a folder"),
         (["run", "--config", "gone.yaml"], "cannot read the configuration gone.yaml"),
         (["run", "--resume", "runs[old]/x"], "runs[old]/x holds no run"),
+        (["cut", ".", "--backbone", "x"], ". holds no image. Formats read: JPEG, PNG"),
+        (["cut", "x.jpg", "--backbone", "./gone"], "no such file or folder: ./gone"),
+        (["cut", "x.jpg", "--backbone", "x", "--tau", "2"], "less than or equal to 1"),
+        (["assess", "--backbone", "x", "--dataset", "vok", "--data-root", "."], "unknown data set 'vok'"),
     ],
 )
 def test_mistakes_are_told_in_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
@@ -145,6 +149,50 @@ def test_data_check_tells_what_is_there(tmp_path: Path, shapes: Path) -> None:
     done = cuter("data", "check", broken)
     assert done.returncode == 1
     assert "test-00004.png" in done.stdout
+
+
+def test_cut_goes_on_after_an_unreadable_image(tmp_path: Path, shapes: Path, backbone_folder: Path) -> None:
+    photos = tmp_path / "photos"
+    photos.mkdir()
+    (photos / "good.png").write_bytes((shapes / "images" / "test-00000.png").read_bytes())
+    (photos / "bad.jpg").write_bytes(b"?")
+    done = cuter("cut", photos, "--backbone", backbone_folder, "--tau", 0.3, "--no-centre", cwd=tmp_path)
+    assert done.returncode == 1, done.stderr
+    assert f"skipped: {photos}/bad.jpg: cannot read the image" in done.stderr
+    assert "tau 0.3, not centred" in done.stderr
+    assert "(given)" in done.stderr
+    assert done.stdout == ""
+    (folder,) = (tmp_path / "cuts").iterdir()
+    assert folder.name == backbone_folder.name
+    report = json.loads((folder / "regions.json").read_text())
+    assert [Path(image["image"]).name for image in report["images"]] == ["good.png"]
+    assert (folder / "good.png").exists()
+
+
+def test_assess_puts_json_on_stdout_and_the_table_on_stderr(
+    tmp_path: Path, shapes: Path, backbone_folder: Path
+) -> None:
+    options = ["--backbone", backbone_folder, "--features", "keys", "--features", "tokens", "--images", 5]
+    done = cuter("assess", *options, "--dataset", "folder", "--data-root", shapes, "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout)
+    assert [row["images"] for row in report["rows"]] == [5, 5]
+    assert "Fiedler value" in done.stderr
+    assert report == json.loads((tmp_path / "assessments" / "folder-train" / "assessment.json").read_text())
+
+
+def test_ctrl_c_in_an_assessment(tmp_path: Path, shapes: Path, backbone_folder: Path) -> None:
+    out = tmp_path / "out"
+    options = ["--backbone", backbone_folder, "--dataset", "folder", "--data-root", shapes, "--out", out]
+    process = subprocess.Popen([*CUTER, "assess", *map(str, options)], stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and not out.exists():
+        time.sleep(0.001)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 130
+    assert process.stderr is not None
+    told = process.stderr.read()
+    assert "Stopped" in told
+    assert "Traceback" not in told
 
 
 def test_the_demo_shows_a_run_that_learned(tmp_path: Path) -> None:

@@ -32,6 +32,9 @@ First steps:
     cuter run --dataset voc --data-root VOCdevkit
               --backbone dino-vits16 --tasks 5x4    a real run
     cuter run --resume runs/voc-rs-seed0            go on where it stopped
+    cuter cut photo.jpg --backbone dino-vits16      what is cut out of an image
+    cuter assess --backbone dino-vits16 --backbone mae-vitb16
+              --dataset voc --data-root VOCdevkit   which backbone cuts best
 
 Progress and tables go to stderr; --json puts results on stdout. Exit codes: 0 done, 1 something unreadable was found,
 2 a mistake in the input, 130 stopped by Ctrl-C.
@@ -46,6 +49,10 @@ app = typer.Typer(
 )
 data = typer.Typer(no_args_is_help=True, help="Look at data sets.")
 app.add_typer(data, name="data")
+
+# Said by several commands.
+BACKBONE = "Short name, hub id, local folder or original checkpoint file."
+SUITABLE = "what suits the backbone"
 
 # Progress, tables and warnings go to stderr: stdout is for what another program may want to read.
 console = Console(stderr=True)
@@ -146,6 +153,120 @@ def demo(
     _interruptible(folder / "run", lambda: run_demo(folder, Display(console), seed))
     _say(f"Images, backbone and results are in {folder}")
     _say("Next: your own images. 'cuter run --help' tells how.")
+
+
+@app.command()
+def cut(
+    images: Annotated[list[Path], typer.Argument(metavar="IMAGE…", help="Image files, or folders of them.")],
+    *,
+    backbone: Annotated[str, typer.Option(help=BACKBONE)],
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for what is found.", show_default="a new one under cuts/")
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Regions to look for in each image.")] = 2,
+    features: Annotated[
+        str | None, typer.Option(help="Patch features: keys, values@6, tokens …", show_default=SUITABLE)
+    ] = None,
+    tau: Annotated[
+        float | None,
+        typer.Option(min=-1, max=1, help="Cosine above which two patches are alike.", show_default=SUITABLE),
+    ] = None,
+    centre: Annotated[
+        bool | None, typer.Option(help="Subtract the image's mean feature first.", show_default=SUITABLE)
+    ] = None,
+    loops: Annotated[
+        float | None,
+        typer.Option(min=0, help="From 0, the plain normalised cut, towards the ratio cut.", show_default=SUITABLE),
+    ] = None,
+) -> None:
+    """Show what is cut out of images: regions, the eigenvectors behind them, crops.
+
+    For each image NAME the folder gets NAME.png with everything at a glance, and the crops NAME-1.png, NAME-2.png;
+    for all of them a contact sheet, and regions.json with boxes in pixels. Ends with code 1 if an image is unreadable.
+
+    Example:
+
+        cuter cut photos/ --backbone dino-vits16 --out cuts/photos
+    """
+    with console.status("loading"):
+        from cuter.cut import Localiser
+        from cuter.experiment.cutting import cut_photos, cut_summary, find_images, short_name
+
+        paths = find_images(images)
+        localiser = Localiser.load(backbone, features, **given({"tau": tau, "centre": centre, "loops": loops}))
+    _say(cut_summary(localiser))
+    folder = out or _unused(Path("cuts") / Path(short_name(backbone)).name)
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
+        row = bar.add_task("cutting", total=None)
+        report = cut_photos(
+            paths, folder, localiser, rounds, lambda done, total: bar.update(row, completed=done, total=total)
+        )
+    for reason in report["unreadable"].values():
+        _say(f"skipped: {reason}")
+    _say(f"{len(report['images'])} of {len(paths)} images are cut, see {folder}")
+    if report["unreadable"]:
+        raise typer.Exit(1)
+
+
+@app.command()
+def assess(
+    *,
+    backbone: Annotated[list[str], typer.Option(help=f"{BACKBONE} May be repeated: each is a row.")],
+    dataset: Annotated[str, typer.Option(help="Data set: voc, coco, nuswide, or folder.")],
+    data_root: Annotated[Path, typer.Option(help="Folder that holds the data set.")],
+    images: Annotated[int, typer.Option(min=1, help="Images to look at, the same for all backbones.")] = 200,
+    features: Annotated[
+        list[str] | None,
+        typer.Option(help="Patch features: keys, values@6, tokens … May be repeated.", show_default=SUITABLE),
+    ] = None,
+    rounds: Annotated[int, typer.Option(min=1, help="Regions to look for in each image.")] = 2,
+    sigma: Annotated[float, typer.Option(help="Width of the Gaussian kernel, for features of length 1.")] = 1.0,
+    split: Annotated[str, typer.Option(help="train or test.")] = "train",
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draw of images.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results.", show_default="a new one under assessments/")
+    ] = None,
+    print_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:
+    """Tell which backbone cuts best, by the average Fiedler value of its patch graphs: the lower, the better.
+
+    Patch features are scaled to length 1 and the value is divided by the number of patches, because otherwise scale
+    and grid would decide; the largest possible value is then 1. Where the data set has boxes, CorLoc and AP50 tell how
+    well the cut-outs meet them. The folder gets assessment.json, assessment.md, contact sheets and a plot.
+
+    Example:
+
+        cuter assess --backbone dino-vits16 --backbone mae-vitb16 --dataset voc --data-root VOCdevkit
+    """
+    with console.status("loading"):
+        from cuter.experiment import assess as assessment
+        from cuter.stream.datasets import load_dataset
+
+        found = load_dataset(dataset, data_root)
+    folder = out or _unused(Path(f"assessments/{dataset}-{split}"))
+    try:
+        with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
+            row = bar.add_task("assessing", total=None)
+            report = assessment.assess(
+                backbone,
+                found,
+                folder,
+                images=images,
+                features=features or (),
+                rounds=rounds,
+                sigma=sigma,
+                split=split,
+                seed=seed,
+                progress=lambda done, total: bar.update(row, completed=done, total=total),
+                tell=_say,
+            )
+    except KeyboardInterrupt:
+        _say(f"Stopped. What was finished is in {folder}" if folder.exists() else "Stopped before a row was finished")
+        raise typer.Exit(130) from None
+    console.print(assessment.assessment_table(report))
+    _say(f"Results are in {folder}")
+    if print_json:
+        typer.echo(json.dumps(report))
 
 
 def _interruptible(folder: Path, carry_out: Callable[[], dict[str, Any]]) -> dict[str, Any]:

@@ -22,8 +22,9 @@ _LABELS = ("id2label", "label2id")  # names of ImageNet's classes, a thousand li
 class Backbone(nn.Module):
     """A pre-trained encoder. One forward gives an embedding of each image and one vector for each of its patches.
 
-    `features` says what the patch vectors are: keys, values or queries of the last attention block with all heads
-    side by side, or the output tokens. A CNN has tokens only: the positions of its last maps.
+    `features` says what the patch vectors are: keys, values or queries of an attention block with all heads side by
+    side (`keys` of the last block, `values@6` of the sixth), or the output tokens. A CNN has tokens only: the positions
+    of its last maps.
     Like any torch module it is meant for one thread at a time.
     """
 
@@ -47,7 +48,8 @@ class Backbone(nn.Module):
         self.image_size = preprocessing.image_size
         self.is_cnn: bool = config.model_type == "resnet"  # takes images of any size, and has no attention
         self.pooling = pooling or FAMILIES[config.model_type].pooling
-        self.features = _patch_kind(features, self.is_cnn, name)
+        self.blocks: int = 0 if self.is_cnn else config.num_hidden_layers
+        self.features = _patch_kind(features, self.blocks, name)
         self.report = report or LoadReport(source=name, architecture=config.model_type, notes=(_NO_WEIGHTS,))
         self.patch_size: int = _cnn_stride(config) if self.is_cnn else config.patch_size
         self.embedding_dim: int = config.hidden_sizes[-1] if self.is_cnn else config.hidden_size
@@ -59,6 +61,10 @@ class Backbone(nn.Module):
         for parameter_name, parameter in encoder.named_parameters():
             if parameter_name.endswith("mask_token"):
                 parameter.requires_grad_(False)  # no forward reads it, and distributed training rejects idle parameters
+
+    def set_features(self, features: str | None) -> None:
+        """Choose other patch features, named as in `load_backbone`."""
+        self.features = _patch_kind(features, self.blocks, self.name)
 
     def forward(self, images: Tensor) -> Features:
         """Encode images: (B, 3, H, W), uint8 or float in 0..1."""
@@ -82,8 +88,10 @@ class Backbone(nn.Module):
         if self.features == "tokens":
             tokens = self.encoder(pixels, **options).last_hidden_state
             return tokens, tokens
-        projection = _PROJECTIONS[self.features]
-        attention = [module for module in self.encoder.modules() if hasattr(module, projection)][-1]
+        kind, _, block = self.features.partition("@")
+        projection = _PROJECTIONS[kind]
+        attentions = [module for module in self.encoder.modules() if hasattr(module, projection)]
+        attention = attentions[int(block or self.blocks) - 1]
         captured: list[Tensor] = []
         # The hook lives for this call only, so that copies, saved modules and other callers never see it.
         hook = getattr(attention, projection).register_forward_hook(lambda _, __, out: captured.append(out))
@@ -138,13 +146,22 @@ class Backbone(nn.Module):
         )
 
 
-def _patch_kind(kind: str | None, is_cnn: bool, name: str) -> str:
-    possible = ["tokens"] if is_cnn else [*_PROJECTIONS, "tokens"]
-    if kind is None:
+def _patch_kind(features: str | None, blocks: int, name: str) -> str:
+    """Return the checked name of the patch features; the last block goes without its number."""
+    possible = [*_PROJECTIONS, "tokens"] if blocks else ["tokens"]
+    if features is None:
         return possible[0]
-    if kind not in possible:
-        raise BackboneError(f"{name} cannot give {kind!r} as patch features. Accepted: {', '.join(possible)}.")
-    return kind
+    kind, at, block = features.partition("@")
+    if kind in possible and not at:
+        return kind
+    if kind in possible and kind in _PROJECTIONS and block.isdecimal() and 1 <= int(block) <= blocks:
+        return kind if int(block) == blocks else f"{kind}@{int(block)}"
+    accepted = ", ".join(possible)
+    if blocks:
+        accepted += (
+            f", and keys, values or queries of an earlier block as in values@{(blocks + 1) // 2} (1 to {blocks})"
+        )
+    raise BackboneError(f"{name} cannot give {features!r} as patch features. Accepted: {accepted}.")
 
 
 def _cnn_stride(config: Any) -> int:

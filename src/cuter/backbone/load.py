@@ -18,7 +18,8 @@ def load_backbone(name: str | os.PathLike[str], features: str | None = None) -> 
 
     `name` is a short name (see `SHORT_NAMES`), a local folder in Hugging Face layout, an original checkpoint file,
     or the id of a hub repository such as `facebook/dino-vits16`. `features` are the patch features: keys (the default),
-    values, queries or tokens for a transformer, tokens for a CNN. What did not fit is told in `Backbone.report`.
+    values or queries for a transformer, of its last block or of another as in `values@6`, or tokens; tokens for a CNN.
+    What did not fit is told in `Backbone.report`.
     """
     name = os.fspath(name)
     if name in SHORT_NAMES:

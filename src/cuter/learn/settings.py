@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 Augmentation = Literal["flip", "paper", "none"]
-PatchFeatures = Literal["keys", "values", "queries", "tokens"]
+PATCH_FEATURES = r"^(tokens|(keys|values|queries)(@[1-9]\d*)?)$"
 
 
 class LearnerSettings(BaseModel):
@@ -26,8 +26,11 @@ class LearnerSettings(BaseModel):
     head_lr: float = Field(1e-3, gt=0, description="Learning rate for the head, whose rows start from nothing.")
     weight_decay: float = Field(1e-4, ge=0, description="Weight decay of AdamW.")
     augment: Augmentation = Field("flip", description="Augmentation: flip, paper (RandAugment and cut-out) or none.")
-    features: PatchFeatures | None = Field(
-        None, description="Patch features: keys, values or queries of the last attention block, or output tokens."
+    features: str | None = Field(
+        None,
+        pattern=PATCH_FEATURES,
+        description="Patch features: keys, values or queries of the last attention block (of another: values@6), or "
+        "tokens, the output.",
     )
     seed: int = Field(0, ge=0, description="Seed of everything that is drawn at random.")
 

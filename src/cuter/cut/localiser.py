@@ -1,0 +1,48 @@
+"""Images to regions: a backbone and the cut that suits it."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+
+import torch
+from torch import Tensor
+
+from cuter.backbone import Backbone, Features, load_backbone
+from cuter.cut.maskcut import mask_cut
+from cuter.cut.regions import Regions
+from cuter.cut.settings import CutSettings, cut_settings
+
+
+class Localiser:
+    """A backbone with its cut settings."""
+
+    def __init__(self, backbone: Backbone, settings: CutSettings | None = None):
+        self.settings = settings or dataclasses.replace(cut_settings(backbone), features=backbone.features)
+        self.backbone = backbone.eval()
+
+    @classmethod
+    def load(cls, name: str | os.PathLike[str], features: str | None = None, **overrides: float | bool) -> Localiser:
+        """Load a backbone by name; what is not given of features, tau, centre and loops is what suits it."""
+        backbone = load_backbone(name)
+        settings = cut_settings(backbone)
+        changes = {**overrides, **({"features": features} if features else {})}
+        if changes:
+            settings = dataclasses.replace(settings, **changes, origin="given")  # type: ignore[arg-type]
+        backbone.set_features(settings.features)
+        return cls(backbone, settings)
+
+    @torch.no_grad()
+    def features(self, images: Tensor) -> Features:
+        """Encode uint8 or float images (B, 3, H, W)."""
+        result: Features = self.backbone(images)
+        return result
+
+    def cut(self, images: Tensor, rounds: int = 2) -> Regions:
+        """Find up to `rounds` regions in each image (B, 3, H, W)."""
+        return self.cut_features(self.features(images), rounds)
+
+    def cut_features(self, features: Features, rounds: int = 2) -> Regions:
+        """Find up to `rounds` regions in images that are encoded already."""
+        chosen = self.settings
+        return mask_cut(features.patches, features.grid, rounds, chosen.tau, centre=chosen.centre, loops=chosen.loops)

@@ -1,0 +1,330 @@
+"""Which backbone cuts best: the average Fiedler value of its patch graphs (paper, Sec. 2.1), beside how well it cuts.
+
+The Fiedler value of an image is the second smallest eigenvalue of L = D - A, where A is the Gaussian kernel on its
+patch features. The lower, the more loosely the patches hang together, and the easier they are to cut apart. Raw values
+of two backbones can't be compared: they grow with the number of patches and fall with the length of the features. So
+features are scaled to length 1 first, and the value is divided by the number of patches: the largest possible is then
+1, for an image whose patches are all alike.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from rich.table import Table
+from rich.text import Text
+
+from cuter.cut import Localiser, fiedler_values, gaussian_affinity
+from cuter.cut.graph import unit_features
+from cuter.errors import ConfigError, DataError
+from cuter.experiment.cutting import Photos, Progress, cut_summary, read_photos, results_folder, short_name
+from cuter.experiment.environment import describe_environment
+from cuter.experiment.pictures import THUMBNAIL, Box, contact_sheet, cutouts, marked, overlap
+from cuter.measure.localisation import average_precision_50, corloc, mean_interval, rank_correlation
+from cuter.registry import did_you_mean
+from cuter.storage import write_json, write_text
+from cuter.stream.inspect import SPLITS
+from cuter.stream.samples import Dataset, Sample
+
+Boxes = NDArray[np.float64]  # (k, 4): x1, y1, x2, y2
+
+SIGMA = 1.0
+SHEET = 20  # images on the contact sheet of a row
+CENTRE = 11 / 14  # of each side
+
+
+def assess(
+    backbones: Sequence[str],
+    dataset: Dataset,
+    out: Path,
+    *,
+    images: int = 200,
+    features: Sequence[str] = (),
+    rounds: int = 2,
+    sigma: float = SIGMA,
+    split: str = "train",
+    seed: int = 0,
+    progress: Progress = lambda done, total: None,
+    tell: Callable[[str], None] = lambda line: None,
+) -> dict[str, Any]:
+    """Assess each backbone with each kind of `features` (by default those of its cut) on the same draw of images.
+
+    Into `out` go assessment.json, assessment.md, a contact sheet for each row and, where images have boxes, a plot;
+    anew after each row, so that what is measured outlives a stop. Returns what assessment.json holds.
+    """
+    if not 0 < sigma < math.inf:
+        raise ConfigError(f"sigma must be a number above 0, not {sigma}")
+    samples = draw(dataset, split, images, seed)
+    kinds: Sequence[str | None] = features or [None]
+    wanted = list(dict.fromkeys(itertools.product(backbones, kinds)))
+    names = {backbone: short_name(backbone) for backbone in backbones}
+    if len(set(names.values())) < len(names):  # two folders of one name
+        names = {backbone: backbone for backbone in backbones}
+    for name, kind in wanted:
+        Localiser.load(name, kind)  # a mistake in the last name must show before the first is measured
+    report: dict[str, Any] = {
+        "dataset": dataset.name,
+        "split": split,
+        "seed": seed,
+        "rounds": rounds,
+        "sigma": sigma,
+        "samples": [sample.id for sample in samples],
+        "environment": describe_environment(torch.device("cpu")),
+        "rows": [],
+    }
+    with results_folder(out):
+        for number, (name, kind) in enumerate(wanted):
+            localiser = Localiser.load(name, kind)
+            tell(f"{number + 1}/{len(wanted)}  {cut_summary(localiser)}")
+            seen = Seen()
+            for photos in read_photos([sample.path for sample in samples], localiser.backbone.image_size):
+                _look(localiser, photos, samples, seen, rounds=rounds, sigma=sigma)
+                progress(number * len(samples) + len(seen.sizes) + len(seen.unreadable), len(wanted) * len(samples))
+            if not seen.sizes:
+                raise DataError(
+                    f"none of the {len(samples)} images is readable: {next(iter(seen.unreadable.values()))}"
+                )
+            sheet = f"contact-sheet-{number + 1}-{_slug(names[name])}.png"
+            title = f"{cut_summary(localiser)}, {len(seen.thumbnails)} of {len(seen.sizes)} images"
+            contact_sheet(seen.thumbnails, title, rounds, seen.boxed).save(out / sheet)
+            row = {
+                "backbone": name,
+                "name": names[name],
+                "image_size": localiser.backbone.image_size,
+                "patch_size": localiser.backbone.patch_size,
+                "settings": asdict(localiser.settings),
+            }
+            report["rows"].append(row | figures(seen) | {"contact_sheet": sheet})
+            report["rows"].sort(key=lambda one: one["fiedler"])
+            report |= {
+                "reference": reference(seen),
+                "unreadable": seen.unreadable,
+                "spearman": _spearman(report["rows"]),
+            }
+            write_json(out / "assessment.json", report)
+            write_text(out / "assessment.md", assessment_markdown(report))
+            if seen.boxed:
+                plot(report["rows"]).savefig(out / "fiedler-ap50.png")
+    return report
+
+
+def draw(dataset: Dataset, split: str, images: int, seed: int) -> list[Sample]:
+    """Draw so many images of a split, always the same ones for a seed; all of them if there are no more."""
+    if split not in SPLITS:
+        raise ConfigError(f"unknown split {split!r}.{did_you_mean(split, list(SPLITS))}")
+    samples = dataset.train if split == "train" else dataset.test
+    chosen = np.random.default_rng(seed).permutation(len(samples))[:images]
+    return [samples[i] for i in sorted(chosen.tolist())]
+
+
+@dataclass
+class Seen:
+    """What one backbone made of the images: one entry an image in every list, but for `thumbnails`."""
+
+    fiedler: list[float] = field(default_factory=list)
+    found: list[Boxes] = field(default_factory=list)
+    scores: list[NDArray[np.float64]] = field(default_factory=list)
+    truths: list[Boxes] = field(default_factory=list)
+    sizes: list[tuple[int, int]] = field(default_factory=list)  # width, height of the original
+    thumbnails: list[tuple[Image.Image, str]] = field(default_factory=list)
+    unreadable: dict[str, str] = field(default_factory=dict)  # reason by path
+
+    @property
+    def boxed(self) -> bool:
+        """Whether any image has a true box."""
+        return any(len(truth) for truth in self.truths)
+
+
+def _look(
+    localiser: Localiser, photos: Photos, samples: Sequence[Sample], seen: Seen, *, rounds: int, sigma: float
+) -> None:
+    """Note the Fiedler values and the cut-outs of a batch."""
+    seen.unreadable |= {str(samples[place].path): reason for place, reason in photos.unreadable.items()}
+    if not photos.places:
+        return
+    features = localiser.features(photos.pixels)
+    regions = localiser.cut_features(features, rounds)
+    values = fiedler_values(gaussian_affinity(unit_features(features.patches), sigma)) / features.patches.shape[1]
+    seen.fiedler += values.tolist()
+    for index, (place, original) in enumerate(zip(photos.places, photos.originals, strict=True)):
+        sample = samples[place]
+        here = [one for one in cutouts(regions, index, original.size) if one.found]
+        truths = [(box.x1, box.y1, box.x2, box.y2) for box in sample.boxes]
+        seen.found.append(_boxes([one.box for one in here]))
+        seen.scores.append(np.array([one.score for one in here]))
+        seen.truths.append(_boxes(truths))
+        seen.sizes.append(original.size)
+        if len(seen.thumbnails) < SHEET:
+            seen.thumbnails.append((marked(original, here, THUMBNAIL, truths, details=False), sample.path.name))
+
+
+def _boxes(corners: Sequence[Box]) -> Boxes:
+    return np.array(corners, dtype=np.float64).reshape(-1, 4)
+
+
+def figures(seen: Seen) -> dict[str, Any]:
+    """Return the average Fiedler value with its 95 % confidence interval, CorLoc of the first region, AP50 of all."""
+    mean, low, high = mean_interval(seen.fiedler)
+    result: dict[str, Any] = {
+        "images": len(seen.sizes),
+        "fiedler": mean,
+        "fiedler_interval": None if math.isnan(low) else [low, high],  # one image tells nothing about the others
+    }
+    if seen.boxed:
+        # Difficult objects of VOC and crowds of COCO have no boxes: what is found in an image with nothing else can't
+        # be called wrong.
+        boxed = [len(truth) > 0 for truth in seen.truths]
+        found, truths = list(itertools.compress(seen.found, boxed)), list(itertools.compress(seen.truths, boxed))
+        result |= {
+            "boxed_images": len(truths),
+            "corloc": corloc([boxes[:1] for boxes in found], truths),
+            "ap50": average_precision_50(found, list(itertools.compress(seen.scores, boxed)), truths),
+        }
+    return result
+
+
+def reference(seen: Seen) -> dict[str, float]:
+    """Return the CorLoc of two boxes that look at nothing, which a cut has to beat."""
+    if not seen.boxed:
+        return {}
+    margin = (1 - CENTRE) / 2
+    shares = {"whole image": (0.0, 1.0), "centre": (margin, 1 - margin)}
+    return {
+        name: corloc([_boxes([(low * w, low * h, high * w, high * h)]) for w, h in seen.sizes], seen.truths)
+        for name, (low, high) in shares.items()
+    }
+
+
+def _spearman(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
+    """Return how the ranking by Fiedler value goes with those by AP50 and CorLoc, where rows are enough to tell."""
+    correlations = {
+        figure: rank_correlation([row["fiedler"] for row in rows], [row[figure] for row in rows])
+        for figure in ("ap50", "corloc")
+        if all(figure in row for row in rows)
+    }
+    return {figure: value for figure, value in correlations.items() if value is not None}
+
+
+def assessment_table(report: dict[str, Any]) -> Table:
+    """Show one row a backbone, the lowest Fiedler value first, then the boxes that look at nothing."""
+    headers, rows, references = _cells(report)
+    table = Table(title=_title(report), caption="\n".join(_notes(report)), caption_justify="left")
+    for number, header in enumerate(headers):
+        table.add_column(header, justify="left" if number < 2 else "right")
+    for cells in rows:
+        table.add_row(*map(Text, cells))  # Text, because a name with brackets must not be read as markup
+    table.add_section()
+    for cells in references:
+        table.add_row(*map(Text, cells))
+    return table
+
+
+def assessment_markdown(report: dict[str, Any]) -> str:
+    """Return the same table as Markdown."""
+    headers, rows, references = _cells(report)
+    rule = ["---", "---", *["---:"] * (len(headers) - 2)]
+    lines = [f"| {' | '.join(cells)} |" for cells in (headers, rule, *rows, *references)]
+    return "\n".join([f"# {_title(report)}", "", *lines, "", *(f"- {note}" for note in _notes(report))]) + "\n"
+
+
+def _cells(report: dict[str, Any]) -> tuple[list[str], list[list[str]], list[list[str]]]:
+    """Return the headers, the rows and the rows of reference as text."""
+    boxed = bool(report["reference"])
+    rows = []
+    for row in report["rows"]:
+        interval = row["fiedler_interval"]
+        reach = f" ({interval[0]:.4f} – {interval[1]:.4f})" if interval else ""
+        shares = [_percent(row["corloc"]), _percent(row["ap50"])] if boxed else []
+        rows.append([row["name"], row["settings"]["features"], f"{row['fiedler']:.4f}{reach}", *shares])
+    references = [[name, "", "", _percent(share), ""] for name, share in report["reference"].items()]
+    return ["backbone", "features", "Fiedler value (95 % CI)", *(["CorLoc", "AP50"] if boxed else [])], rows, references
+
+
+def _title(report: dict[str, Any]) -> str:
+    return f"{report['rows'][0]['images']} images of {report['dataset']}, {report['split']} split"
+
+
+def _notes(report: dict[str, Any]) -> list[str]:
+    notes = [f"Fiedler value: average, of 1 at most, sigma {report['sigma']:g}; the lower, the easier to cut."]
+    if report["reference"]:
+        notes.append(
+            f"In percent: CorLoc of the first region, AP50 of {report['rounds']} regions, "
+            f"over {report['rows'][0]['boxed_images']} images with boxes."
+        )
+    for figure, value in report["spearman"].items():
+        name = {"ap50": "AP50", "corloc": "CorLoc"}[figure]
+        notes.append(f"Spearman correlation of Fiedler value and {name}: {value:+.2f} (n = {len(report['rows'])}).")
+    if report["unreadable"]:
+        notes.append(f"{len(report['unreadable'])} unreadable images were skipped; assessment.json names them.")
+    return notes
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}"
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^\w.-]+", "-", name)
+
+
+def plot(rows: Sequence[dict[str, Any]]) -> Any:
+    """Return a figure of matplotlib: AP50 over the average Fiedler value, with a label for each row."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 5.5), dpi=150, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    bars = [row["fiedler_interval"] or [row["fiedler"]] * 2 for row in rows]
+    for row, (low, high) in zip(rows, bars, strict=True):
+        reach = [[row["fiedler"] - low], [high - row["fiedler"]]]
+        axes.errorbar(row["fiedler"], 100 * row["ap50"], xerr=reach, fmt="o", color="#0072b2", capsize=4)
+    axes.set_xlabel("average Fiedler value with its 95 % confidence interval (lower: easier to cut)")
+    axes.set_ylabel("AP50 of the cut-outs, percent")
+    axes.margins(0.25)
+    axes.set_ylim(bottom=0)  # else two backbones that cut equally well would look far apart
+    axes.grid(alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.draw_without_rendering()  # fixes the layout: from here on places on the page are known
+    taken: list[Box] = []
+    for row, bar in zip(rows, bars, strict=True):
+        (x1, y), (x2, _) = axes.transData.transform([(end, 100 * row["ap50"]) for end in bar])
+        taken.append((x1 - 8, y - 8, x2 + 8, y + 8))
+    for row in rows:
+        taken.append(_label_point(axes, row, taken))
+    return figure
+
+
+def _label_point(axes: Any, row: dict[str, Any], taken: Sequence[Box]) -> Box:
+    """Write a label where nothing is yet, as near to its point as possible, with a line to it if that is not near."""
+    point = (row["fiedler"], 100 * row["ap50"])
+    label = f"{row['name']} {row['settings']['features']}"
+    ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}  # hides lines of other labels
+    text = axes.annotate(label, point, (0, 0), textcoords="offset points", fontsize=9, bbox=ground, zorder=4)
+    room = axes.get_window_extent().extents
+    for distance, turn in itertools.product(range(8, 200, 12), range(12)):
+        angle = math.pi / 2 - turn * math.pi / 6  # above first, since error bars are on the sides
+        offset = (distance * math.cos(angle), distance * math.sin(angle))
+        text.set(position=offset, ha=_beyond(offset[0], "left", "right"), va=_beyond(offset[1], "bottom", "top"))
+        place: Box = tuple(text.get_window_extent().padded(4).extents)
+        inside = room[0] <= place[0] and room[1] <= place[1] and place[2] <= room[2] and place[3] <= room[3]
+        if inside and not any(overlap(place, other) for other in taken):
+            break
+    if distance > 8:
+        line = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 5}
+        axes.annotate("", point, offset, textcoords="offset points", arrowprops=line, zorder=3)
+    return place
+
+
+def _beyond(offset: float, positive: str, negative: str) -> str:
+    return "center" if abs(offset) < 1 else positive if offset > 0 else negative
