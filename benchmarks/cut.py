@@ -3,18 +3,20 @@
     python benchmarks/cut.py --data-root VOCdevkit --backbone FOLDER
 
 Real features at three sizes of grid: the backbone's own, twice as many rows and columns from an input twice as large,
-and 60 × 60 interpolated from those. 'Solve' starts from the graphs: normalized_cut, with its checks and exact
-fall-backs, against scipy.linalg.eigh (generalised, double precision, the second and third eigenvector, as MaskCut's own
-code calls it). 'Cut' starts from the features and ends with boxes. Both sides take turns, so that a machine that gets slower or faster meanwhile does so to
+and 60 × 60 interpolated from those.
+
+'Solve' starts from the graphs: normalized_cut, with its checks and exact fall-backs, against scipy.linalg.eigh
+(generalised, double precision, the second and third eigenvector, as MaskCut's own code calls it). 'Cut' starts from the
+features and ends with boxes. Both sides take turns, so that a machine that gets slower or faster meanwhile does so to
 both; the ratio is of the medians. Memory is the growth of a fresh process's peak.
 """
 
 import argparse
 import multiprocessing
-import resource
 import statistics
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import numpy as np
 import scipy.linalg
@@ -119,12 +121,18 @@ def peak_growth(side: str, patches: torch.Tensor, settings: CutSettings, grid: t
 
 def _grow(side: str, patches: np.ndarray, settings: CutSettings, grid: tuple[int, int]) -> float:
     mask_cut(torch.zeros(1, 4, 4), (2, 2))  # what is loaded at the first call does not count
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    before = _peak()
     if side == "ours":
         mask_cut(torch.from_numpy(patches), grid, 1, settings.tau, centre=settings.centre, loops=settings.loops)
     else:
         scipy_cut(patches[0], grid, settings)
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+    return _peak() - before
+
+
+def _peak() -> float:
+    """Return the largest size so far in MB; not from getrusage, where a child starts with its parent's."""
+    status = Path("/proc/self/status").read_text()
+    return int(next(line for line in status.splitlines() if line.startswith("VmHWM")).split()[1]) / 1024
 
 
 @torch.no_grad()

@@ -13,10 +13,13 @@ import scipy.linalg
 import torch
 from torch import Tensor
 
-from cuter.cut.lanczos import DEGENERATE, LARGEST, Approximations, lanczos, random_rows
+from cuter.cut.graph import degrees
+from cuter.cut.lanczos import DEGENERATE, lanczos, random_rows
 from cuter.cut.ties import signed
 
-SMALL = LARGEST + 20  # up to this many nodes LAPACK is as fast
+CHECKS = (14, 18, 24, 30)  # steps after which settled graphs leave
+CHECKS_IN_DOUBLE = (6, 10, 16, 24, 36)  # fewer, from where single precision came to
+SMALL = 96  # up to this many nodes LAPACK is as fast, and the Krylov space would fill the whole room
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,37 +39,41 @@ class Eigenpairs:
         return Eigenpairs(self.values.float().to(device), self.vectors.to(device), self.exact.to(device))
 
 
-def second_eigenpairs(affinity: Tensor, mass: Callable[[Tensor], Tensor]) -> Eigenpairs:
-    """Solve (D - W) v = λ2 M v for each graph of (B, n, n); `mass` makes the masses (B, n) of the degrees (B, n).
+Mass = Callable[[Tensor, Tensor], Tensor]
 
-    An iterative result is kept when its error bound proves on which side of its mean each entry lies and where the
-    vector peaks. So all results read the same as exact ones.
+
+def second_eigenpairs(affinity: Tensor, mass: Mass) -> Eigenpairs:
+    """Solve (D - W) v = λ2 M v for each graph of (B, n, n).
+
+    `mass` makes the masses (k, n) of k graphs from their degrees (k, n) and their indices (k,). An iterative result is
+    kept when its error bound proves on which side of its mean each entry lies and where the vector peaks. So all
+    results read the same as exact ones.
     """
     if affinity.device.type == "mps":  # which has neither double precision nor QR
         return second_eigenpairs(affinity.cpu(), mass).to(affinity.device)
     count, n, _ = affinity.shape
-    # In double precision: two nodes of equal degree must not differ by the order of their sums.
-    degree = affinity.sum(dim=-1, dtype=torch.float64)
-    masses = mass(degree)
-    values, vectors = torch.zeros_like(degree[:, 0]), torch.zeros_like(affinity[:, 0])
-    left = torch.ones(count, dtype=torch.bool, device=affinity.device)
-    exact = left
+    values = torch.zeros(count, dtype=torch.float64, device=affinity.device)
+    vectors = torch.zeros_like(affinity[:, 0])
+    left = torch.arange(count, device=affinity.device)
+    exact = torch.ones(count, dtype=torch.bool, device=affinity.device)
     if n > SMALL:
-        rough = _iterate(affinity, degree, masses, _start(degree, masses))
-        values, vectors, left = rough.values, rough.vectors, ~rough.settled
-        exact = left
-    if n > SMALL and left.any():
-        fine = _iterate(affinity[left].double(), degree[left], masses[left], rough.pairs[left])
+        degree = degrees(affinity)
+        masses = mass(degree, left)
+        rough = lanczos(affinity, degree, masses, _start(degree, masses), CHECKS)
+        values, vectors, exact = rough.values, rough.vectors, ~rough.settled
+        left = left[exact]
+    if n > SMALL and len(left):
+        doubled = affinity[left].double()
+        degree = degrees(doubled)
+        fine = lanczos(doubled, degree, mass(degree, left), rough.pairs[left].double(), CHECKS_IN_DOUBLE)
         values[left], vectors[left] = fine.values, fine.vectors.to(vectors)
-        left = left.masked_scatter(left, ~fine.settled)
-    for index in left.nonzero().flatten().tolist():
-        value, vector = solve_exactly(affinity[index].double().cpu().numpy(), masses[index].cpu().numpy())
-        values[index], vectors[index] = value, torch.from_numpy(vector).to(vectors)
+        left = left[~fine.settled]
+    for index in left.tolist():
+        graph = affinity[index : index + 1].double()
+        masses = mass(degrees(graph), left.new_tensor([index]))
+        values[index], vector = solve_exactly(graph[0].cpu().numpy(), masses[0].cpu().numpy())
+        vectors[index] = torch.from_numpy(vector).to(vectors)
     return Eigenpairs(values, signed(vectors), exact)
-
-
-def _iterate(affinity: Tensor, degree: Tensor, masses: Tensor, start: Tensor) -> Approximations:
-    return lanczos(affinity, *(tensor.to(affinity.dtype) for tensor in (degree, masses, start)))
 
 
 def _start(degree: Tensor, masses: Tensor) -> Tensor:

@@ -14,11 +14,9 @@ from torch import Tensor
 
 from cuter.cut.ties import is_peak, tolerance
 
-CHECKS = (14, 18, 24, 36)  # steps after which settled graphs leave
-LARGEST = 1 + 2 * CHECKS[-1]  # dimension of the Krylov space
 EVEN_SHARE = 8.0  # an error spreads over all nodes: none is taken to have more than so many times its even share
 DEGENERATE = 1e-9  # distance of λ2 and λ3, relative to the largest D / M, below which they count as one
-USED_UP = 1e-5  # a step that adds less than this to the Krylov space takes random directions instead
+USED_UP = {torch.float32: 1e-5, torch.float64: 1e-12}  # steps that find less than this take random directions instead
 ROUND_OFF = {torch.float32: 2e-7, torch.float64: 1e-14}  # what a residual can hide, relative to the largest D / M
 
 
@@ -49,8 +47,11 @@ class _Graphs:
         return torch.addcmul(rows * self.diagonal, products, self.shrink, value=-1)
 
 
-def lanczos(affinity: Tensor, degree: Tensor, mass: Tensor, start: Tensor) -> Approximations:
-    """Approximate λ2 and v2 of graphs (B, n, n) with these degrees and masses (B, n), from two y a graph, (B, 2, n)."""
+def lanczos(affinity: Tensor, degree: Tensor, mass: Tensor, start: Tensor, checks: tuple[int, ...]) -> Approximations:
+    """Approximate λ2 and v2 of graphs (B, n, n) with these degrees and masses (B, n), from two y a graph, (B, 2, n).
+
+    `checks` are the steps after which settled graphs leave; after the last one all do.
+    """
     count, n = mass.shape
     result = Approximations(
         values=torch.zeros(count, dtype=torch.float64, device=mass.device),
@@ -67,7 +68,7 @@ def lanczos(affinity: Tensor, degree: Tensor, mass: Tensor, start: Tensor) -> Ap
     images = mass.new_zeros(count, 0, n)  # B y for each y of the basis but the first
     projected = mass.new_zeros(count, 0, 0)  # B in the basis, its lower half
     step = 0
-    for check in CHECKS:
+    for check in checks:
         basis, images = _room(basis, 1 + 2 * check, n), _room(images, 2 * check, n)
         projected = _room(projected, 2 * check, 2 * check)
         while step < check:
@@ -78,7 +79,7 @@ def lanczos(affinity: Tensor, degree: Tensor, mass: Tensor, start: Tensor) -> Ap
             coordinates = image @ known.transpose(1, 2)
             projected[:, at:end, :end] = coordinates[:, :, 1:]
             fresh, sizes = _rows_of_qr(torch.baddbmm(image, coordinates, known, alpha=-1))
-            used_up = (sizes < USED_UP).unsqueeze(2)
+            used_up = (sizes < USED_UP[mass.dtype]).unsqueeze(2)
             block = _orthonormal(torch.where(used_up, noise[at:end], fresh), known)
             step += 1
         ritz, mixtures = torch.linalg.eigh(projected.cpu(), UPLO="L")  # GPUs solve such batches one by one
@@ -141,8 +142,8 @@ def _rows_of_qr(block: Tensor) -> tuple[Tensor, Tensor]:
 
 @functools.lru_cache(maxsize=8)
 def random_rows(n: int) -> Tensor:
-    """Return rows of random numbers, the same every time: two for each step."""
-    return torch.randn(2 * CHECKS[-1], n, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    """Return rows of random numbers, the same every time: two for each of up to forty steps."""
+    return torch.randn(80, n, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 
 
 def _room(matrices: Tensor, rows: int, columns: int) -> Tensor:

@@ -16,8 +16,8 @@ def normalized_cut(affinity: Tensor, *, loops: float = 0.0, without: Tensor | No
     the mean: a loop would make a volume of its own out of a node that has no links, and the cut would go for it.
     """
 
-    def mass(degree: Tensor) -> Tensor:
-        inside = torch.ones_like(degree) if without is None else (~without).to(degree)
+    def mass(degree: Tensor, graphs: Tensor) -> Tensor:
+        inside = torch.ones_like(degree) if without is None else (~without.to(graphs.device)[graphs]).to(degree)
         mean = (degree * inside).sum(dim=-1, keepdim=True) / inside.sum(dim=-1, keepdim=True).clamp(min=1)
         return degree + loops * mean * inside
 
@@ -27,4 +27,4 @@ def normalized_cut(affinity: Tensor, *, loops: float = 0.0, without: Tensor | No
 @torch.no_grad()
 def fiedler_values(affinity: Tensor) -> Tensor:
     """Return the second smallest eigenvalues (B,) of L = D - A (paper, Sec. 2.1)."""
-    return second_eigenpairs(affinity, torch.ones_like).values
+    return second_eigenpairs(affinity, lambda degree, _: torch.ones_like(degree)).values
