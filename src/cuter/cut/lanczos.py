@@ -64,7 +64,7 @@ def lanczos(affinity: Tensor, degree: Tensor, mass: Tensor, start: Tensor, check
     graphs = _Graphs(affinity, (degree / mass).unsqueeze(1), mass.rsqrt().unsqueeze(1))
     reach = ((1 / mass).unsqueeze(1) @ affinity)[:, 0]
     basis = F.normalize(mass.sqrt(), dim=-1).unsqueeze(1)
-    block = _orthonormal(_orthonormal(start, basis), basis)
+    block = _orthonormal(_orthonormal(start, basis)[0], basis)[0]
     images = mass.new_zeros(count, 0, n)  # B y for each y of the basis but the first
     projected = mass.new_zeros(count, 0, 0)  # B in the basis, its lower half
     step = 0
@@ -78,9 +78,10 @@ def lanczos(affinity: Tensor, degree: Tensor, mass: Tensor, start: Tensor, check
             images[:, at:end] = image = graphs.images(block)
             coordinates = image @ known.transpose(1, 2)
             projected[:, at:end, :end] = coordinates[:, :, 1:]
-            fresh, sizes = _rows_of_qr(torch.baddbmm(image, coordinates, known, alpha=-1))
-            used_up = (sizes < USED_UP[mass.dtype]).unsqueeze(2)
-            block = _orthonormal(torch.where(used_up, noise[at:end], fresh), known)
+            block, sizes = _orthonormal(torch.baddbmm(image, coordinates, known, alpha=-1), known)
+            used_up = sizes < USED_UP[mass.dtype]
+            if used_up.any():
+                block = _orthonormal(torch.where(used_up.unsqueeze(2), noise[at:end], block), known)[0]
             step += 1
         ritz, mixtures = torch.linalg.eigh(projected.cpu(), UPLO="L")  # GPUs solve such batches one by one
         ritz, mixtures = ritz[:, :2].to(basis), mixtures[:, :, :2].transpose(1, 2).to(basis)
@@ -129,14 +130,10 @@ def _settle(graphs: _Graphs, reach: Tensor, ritz: Tensor, pairs: Tensor, images:
     return vector, settled & sound
 
 
-def _orthonormal(block: Tensor, basis: Tensor) -> Tensor:
-    """Make the rows of a block orthonormal to the basis and to each other."""
-    return _rows_of_qr(torch.baddbmm(block, block @ basis.transpose(1, 2), basis, alpha=-1))[0]
-
-
-def _rows_of_qr(block: Tensor) -> tuple[Tensor, Tensor]:
-    """Return orthonormal rows, and how much of each row (B, k) was not in those before it."""
-    columns, triangle = torch.linalg.qr(block.transpose(1, 2))
+def _orthonormal(block: Tensor, basis: Tensor) -> tuple[Tensor, Tensor]:
+    """Make the rows of a block orthonormal to the basis and to each other; tell how much of each (B, k) was new."""
+    rest = torch.baddbmm(block, block @ basis.transpose(1, 2), basis, alpha=-1)
+    columns, triangle = torch.linalg.qr(rest.transpose(1, 2))
     return columns.transpose(1, 2), triangle.diagonal(dim1=1, dim2=2).abs()
 
 
