@@ -53,6 +53,7 @@ app.add_typer(data, name="data")
 # Said by several commands.
 BACKBONE = "Short name, hub id, local folder or original checkpoint file."
 SUITABLE = "what suits the backbone"
+DEVICE = "cpu, cuda, mps, or auto."
 
 # Progress, tables and warnings go to stderr: stdout is for what another program may want to read.
 console = Console(stderr=True)
@@ -178,6 +179,7 @@ def cut(
         float | None,
         typer.Option(min=0, help="From 0, the plain normalised cut, towards the ratio cut.", show_default=SUITABLE),
     ] = None,
+    device: Annotated[str, typer.Option(help=DEVICE)] = "auto",
 ) -> None:
     """Show what is cut out of images: regions, the eigenvectors behind them, crops.
 
@@ -191,9 +193,11 @@ def cut(
     with console.status("loading"):
         from cuter.cut import Localiser
         from cuter.experiment.cutting import cut_photos, cut_summary, find_images, short_name
+        from cuter.learn.devices import choose_device
 
-        paths = find_images(images)
+        paths, place = find_images(images), choose_device(device)
         localiser = Localiser.load(backbone, features, **given({"tau": tau, "centre": centre, "loops": loops}))
+        localiser.to(place)
     _say(cut_summary(localiser))
     folder = out or _unused(Path("cuts") / Path(short_name(backbone)).name)
     with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
@@ -223,6 +227,10 @@ def assess(
     sigma: Annotated[float, typer.Option(help="Width of the Gaussian kernel, for features of length 1.")] = 1.0,
     split: Annotated[str, typer.Option(help="train or test.")] = "train",
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draw of images.")] = 0,
+    dataset_options: Annotated[
+        list[str] | None, typer.Option(help="Options of the data set's reader, as NAME=VALUE.")
+    ] = None,
+    device: Annotated[str, typer.Option(help=DEVICE)] = "auto",
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results.", show_default="a new one under assessments/")
     ] = None,
@@ -239,15 +247,17 @@ def assess(
         cuter assess --backbone dino-vits16 --backbone mae-vitb16 --dataset voc --data-root VOCdevkit
     """
     with console.status("loading"):
-        from cuter.experiment import assess as assessment
+        from cuter.experiment.assess import assess as assess_backbones
+        from cuter.experiment.assess_report import assessment_table
         from cuter.stream.datasets import load_dataset
 
-        found = load_dataset(dataset, data_root)
+        options = given({"dataset_options": dataset_options}).get("dataset_options", {})
+        found = load_dataset(dataset, data_root, **options)
     folder = out or _unused(Path(f"assessments/{dataset}-{split}"))
     try:
         with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
             row = bar.add_task("assessing", total=None)
-            report = assessment.assess(
+            report = assess_backbones(
                 backbone,
                 found,
                 folder,
@@ -257,13 +267,14 @@ def assess(
                 sigma=sigma,
                 split=split,
                 seed=seed,
+                device=device,
                 progress=lambda done, total: bar.update(row, completed=done, total=total),
                 tell=_say,
             )
     except KeyboardInterrupt:
         _say(f"Stopped. What was finished is in {folder}" if folder.exists() else "Stopped before a row was finished")
         raise typer.Exit(130) from None
-    console.print(assessment.assessment_table(report))
+    console.print(assessment_table(report))
     _say(f"Results are in {folder}")
     if print_json:
         typer.echo(json.dumps(report))

@@ -15,7 +15,8 @@ from rich.console import Console
 from cuter.backbone import Backbone, Features
 from cuter.cut import CutSettings, Localiser
 from cuter.errors import ConfigError, CuterError, DataError
-from cuter.experiment.assess import assess, assessment_table, draw, plot
+from cuter.experiment.assess import assess, draw
+from cuter.experiment.assess_report import assessment_table, plot
 from cuter.experiment.pictures import COLOURS
 from cuter.stream.datasets import load_dataset
 from cuter.stream.images import read_squashed

@@ -32,10 +32,16 @@ class Localiser:
         backbone.set_features(settings.features)
         return cls(backbone, settings)
 
+    def to(self, device: torch.device | str) -> Localiser:
+        """Move to a device; images may come from another."""
+        self.backbone.to(device)
+        return self
+
     @torch.no_grad()
     def features(self, images: Tensor) -> Features:
         """Encode uint8 or float images (B, 3, H, W)."""
-        result: Features = self.backbone(images)
+        device = next(self.backbone.parameters(), images).device
+        result: Features = self.backbone(images.to(device))
         return result
 
     def cut(self, images: Tensor, rounds: int = 2) -> Regions:

@@ -37,6 +37,10 @@ class Regions:
         """Rows and columns of patches."""
         return self.masks.shape[2], self.masks.shape[3]
 
+    def to(self, device: torch.device | str) -> "Regions":
+        """Move all to a device."""
+        return Regions(*(getattr(self, name).to(device) for name in self.__slots__))
+
     def pixel_boxes(self, height: int, width: int) -> Tensor:
         """Return the boxes in whole pixels of an image of this size: all pixels that a patch of the box touches."""
         rows, columns = self.grid

@@ -18,18 +18,17 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from PIL import Image
-from rich.table import Table
-from rich.text import Text
 
 from cuter.cut import Localiser, fiedler_values, gaussian_affinity
 from cuter.cut.graph import unit_features
 from cuter.errors import ConfigError, DataError
+from cuter.experiment.assess_report import assessment_markdown, plot
 from cuter.experiment.cutting import Photos, Progress, cut_summary, read_photos, results_folder, short_name
 from cuter.experiment.environment import describe_environment
-from cuter.experiment.pictures import THUMBNAIL, Box, contact_sheet, cutouts, marked, overlap
+from cuter.experiment.pictures import THUMBNAIL, Box, contact_sheet, cutouts, marked
+from cuter.learn.devices import choose_device
 from cuter.measure.localisation import average_precision_50, corloc, mean_interval, rank_correlation
 from cuter.registry import did_you_mean
 from cuter.storage import write_json, write_text
@@ -54,6 +53,7 @@ def assess(
     sigma: float = SIGMA,
     split: str = "train",
     seed: int = 0,
+    device: str = "auto",
     progress: Progress = lambda done, total: None,
     tell: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
@@ -62,6 +62,7 @@ def assess(
     Into `out` go assessment.json, assessment.md, a contact sheet for each row and, where images have boxes, a plot;
     anew after each row, so that what is measured outlives a stop. Returns what assessment.json holds.
     """
+    place = choose_device(device)
     if not 0 < sigma < math.inf:
         raise ConfigError(f"sigma must be a number above 0, not {sigma}")
     samples = draw(dataset, split, images, seed)
@@ -79,12 +80,12 @@ def assess(
         "rounds": rounds,
         "sigma": sigma,
         "samples": [sample.id for sample in samples],
-        "environment": describe_environment(torch.device("cpu")),
+        "environment": describe_environment(place),
         "rows": [],
     }
     with results_folder(out):
         for number, (name, kind) in enumerate(wanted):
-            localiser = Localiser.load(name, kind)
+            localiser = Localiser.load(name, kind).to(place)
             tell(f"{number + 1}/{len(wanted)}  {cut_summary(localiser)}")
             seen = Seen()
             for photos in read_photos([sample.path for sample in samples], localiser.backbone.image_size):
@@ -153,7 +154,7 @@ def _look(
     if not photos.places:
         return
     features = localiser.features(photos.pixels)
-    regions = localiser.cut_features(features, rounds)
+    regions = localiser.cut_features(features, rounds).to("cpu")
     values = fiedler_values(gaussian_affinity(unit_features(features.patches), sigma)) / features.patches.shape[1]
     seen.fiedler += values.tolist()
     for index, (place, original) in enumerate(zip(photos.places, photos.originals, strict=True)):
@@ -215,116 +216,5 @@ def _spearman(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
     return {figure: value for figure, value in correlations.items() if value is not None}
 
 
-def assessment_table(report: dict[str, Any]) -> Table:
-    """Show one row a backbone, the lowest Fiedler value first, then the boxes that look at nothing."""
-    headers, rows, references = _cells(report)
-    table = Table(title=_title(report), caption="\n".join(_notes(report)), caption_justify="left")
-    for number, header in enumerate(headers):
-        table.add_column(header, justify="left" if number < 2 else "right")
-    for cells in rows:
-        table.add_row(*map(Text, cells))  # Text, because a name with brackets must not be read as markup
-    table.add_section()
-    for cells in references:
-        table.add_row(*map(Text, cells))
-    return table
-
-
-def assessment_markdown(report: dict[str, Any]) -> str:
-    """Return the same table as Markdown."""
-    headers, rows, references = _cells(report)
-    rule = ["---", "---", *["---:"] * (len(headers) - 2)]
-    lines = [f"| {' | '.join(cells)} |" for cells in (headers, rule, *rows, *references)]
-    return "\n".join([f"# {_title(report)}", "", *lines, "", *(f"- {note}" for note in _notes(report))]) + "\n"
-
-
-def _cells(report: dict[str, Any]) -> tuple[list[str], list[list[str]], list[list[str]]]:
-    """Return the headers, the rows and the rows of reference as text."""
-    boxed = bool(report["reference"])
-    rows = []
-    for row in report["rows"]:
-        interval = row["fiedler_interval"]
-        reach = f" ({interval[0]:.4f} – {interval[1]:.4f})" if interval else ""
-        shares = [_percent(row["corloc"]), _percent(row["ap50"])] if boxed else []
-        rows.append([row["name"], row["settings"]["features"], f"{row['fiedler']:.4f}{reach}", *shares])
-    references = [[name, "", "", _percent(share), ""] for name, share in report["reference"].items()]
-    return ["backbone", "features", "Fiedler value (95 % CI)", *(["CorLoc", "AP50"] if boxed else [])], rows, references
-
-
-def _title(report: dict[str, Any]) -> str:
-    return f"{report['rows'][0]['images']} images of {report['dataset']}, {report['split']} split"
-
-
-def _notes(report: dict[str, Any]) -> list[str]:
-    notes = [f"Fiedler value: average, of 1 at most, sigma {report['sigma']:g}; the lower, the easier to cut."]
-    if report["reference"]:
-        notes.append(
-            f"In percent: CorLoc of the first region, AP50 of {report['rounds']} regions, "
-            f"over {report['rows'][0]['boxed_images']} images with boxes."
-        )
-    for figure, value in report["spearman"].items():
-        name = {"ap50": "AP50", "corloc": "CorLoc"}[figure]
-        notes.append(f"Spearman correlation of Fiedler value and {name}: {value:+.2f} (n = {len(report['rows'])}).")
-    if report["unreadable"]:
-        notes.append(f"{len(report['unreadable'])} unreadable images were skipped; assessment.json names them.")
-    return notes
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f}"
-
-
 def _slug(name: str) -> str:
     return re.sub(r"[^\w.-]+", "-", name)
-
-
-def plot(rows: Sequence[dict[str, Any]]) -> Any:
-    """Return a figure of matplotlib: AP50 over the average Fiedler value, with a label for each row."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(8, 5.5), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    bars = [row["fiedler_interval"] or [row["fiedler"]] * 2 for row in rows]
-    for row, (low, high) in zip(rows, bars, strict=True):
-        reach = [[row["fiedler"] - low], [high - row["fiedler"]]]
-        axes.errorbar(row["fiedler"], 100 * row["ap50"], xerr=reach, fmt="o", color="#0072b2", capsize=4)
-    axes.set_xlabel("average Fiedler value with its 95 % confidence interval (lower: easier to cut)")
-    axes.set_ylabel("AP50 of the cut-outs, percent")
-    axes.margins(0.25)
-    axes.set_ylim(bottom=0)  # else two backbones that cut equally well would look far apart
-    axes.grid(alpha=0.3)
-    axes.spines[["top", "right"]].set_visible(False)
-    figure.draw_without_rendering()  # fixes the layout: from here on places on the page are known
-    taken: list[Box] = []
-    for row, bar in zip(rows, bars, strict=True):
-        (x1, y), (x2, _) = axes.transData.transform([(end, 100 * row["ap50"]) for end in bar])
-        taken.append((x1 - 8, y - 8, x2 + 8, y + 8))
-    for row in rows:
-        taken.append(_label_point(axes, row, taken))
-    return figure
-
-
-def _label_point(axes: Any, row: dict[str, Any], taken: Sequence[Box]) -> Box:
-    """Write a label where nothing is yet, as near to its point as possible, with a line to it if that is not near."""
-    point = (row["fiedler"], 100 * row["ap50"])
-    label = f"{row['name']} {row['settings']['features']}"
-    ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}  # hides lines of other labels
-    text = axes.annotate(label, point, (0, 0), textcoords="offset points", fontsize=9, bbox=ground, zorder=4)
-    room = axes.get_window_extent().extents
-    for distance, turn in itertools.product(range(8, 200, 12), range(12)):
-        angle = math.pi / 2 - turn * math.pi / 6  # above first, since error bars are on the sides
-        offset = (distance * math.cos(angle), distance * math.sin(angle))
-        text.set(position=offset, ha=_beyond(offset[0], "left", "right"), va=_beyond(offset[1], "bottom", "top"))
-        place: Box = tuple(text.get_window_extent().padded(4).extents)
-        inside = room[0] <= place[0] and room[1] <= place[1] and place[2] <= room[2] and place[3] <= room[3]
-        if inside and not any(overlap(place, other) for other in taken):
-            break
-    if distance > 8:
-        line = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 5}
-        axes.annotate("", point, offset, textcoords="offset points", arrowprops=line, zorder=3)
-    return place
-
-
-def _beyond(offset: float, positive: str, negative: str) -> str:
-    return "center" if abs(offset) < 1 else positive if offset > 0 else negative

@@ -106,7 +106,7 @@ def cut_photos(
             unreadable |= {str(paths[place]): reason for place, reason in photos.unreadable.items()}
             if not photos.places:
                 continue
-            regions = localiser.cut(photos.pixels, rounds)
+            regions = localiser.cut(photos.pixels, rounds).to("cpu")
             for index, (place, original) in enumerate(zip(photos.places, photos.originals, strict=True)):
                 found = cutouts(regions, index, original.size)
                 cut_picture(original, found, paths[place].name).save(out / f"{names[place]}.png")
