@@ -45,12 +45,13 @@ def test_a_new_part_is_one_file(tmp_path: Path) -> None:
     execute(script, tmp_path)
 
 
-def test_the_example_of_the_readme(tmp_path: Path, backbone_folder: Path, shapes: Path) -> None:
-    (example,) = python_blocks("README.md")
+def test_the_examples_of_the_readme(tmp_path: Path, backbone_folder: Path, shapes: Path) -> None:
+    learning, cutting = python_blocks("README.md")
     for name in ("photo.jpg", "robin.jpg"):
         (tmp_path / name).write_bytes((shapes / "images" / "test-00000.png").read_bytes())
     stream = "stream = [(['photo.jpg', 'robin.jpg'], [['cat'], ['dog', 'cat']])]\n"
-    told = execute(stream + example.replace("dino-vits16", str(backbone_folder)), tmp_path)
+    cutting += "assert regions.masks.shape == (1, 2, 28, 28)\nassert len(crops) == 1\n"
+    told = execute((stream + learning + cutting).replace("dino-vits16", str(backbone_folder)), tmp_path)
     assert "'dog': 0." in told
     assert (tmp_path / "tagger" / "learner.safetensors").exists()
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cuter.backbone import Backbone, load_backbone
+    from cuter.cut import Localiser
     from cuter.learn.learner import Learner
     from cuter.memory import Memory
     from cuter.stream.batch import Batch
@@ -19,13 +20,24 @@ _HOMES = {
     "Batch": "cuter.stream.batch",
     "LabelSpace": "cuter.stream.labels",
     "Learner": "cuter.learn.learner",
+    "Localiser": "cuter.cut",
     "Memory": "cuter.memory",
     "load_backbone": "cuter.backbone",
     "load_dataset": "cuter.stream.datasets",
     "read_images": "cuter.stream.images",
 }
 
-__all__ = ["Backbone", "Batch", "LabelSpace", "Learner", "Memory", "load_backbone", "load_dataset", "read_images"]
+__all__ = [
+    "Backbone",
+    "Batch",
+    "LabelSpace",
+    "Learner",
+    "Localiser",
+    "Memory",
+    "load_backbone",
+    "load_dataset",
+    "read_images",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -244,3 +244,24 @@ def test_untrained_vit_depends_on_its_seed_alone():
     assert all(torch.equal(first[name], second[name]) for name in first)
     weight = "encoder.embeddings.cls_token"
     assert not torch.equal(first[weight], other[weight])
+
+
+def test_features_of_an_earlier_block() -> None:
+    backbone = untrained_vit(32, 8, dim=32, depth=3, heads=2, features="values@2")
+    images = torch.rand(2, 3, 32, 32, generator=torch.Generator().manual_seed(0))
+    seen: list[torch.Tensor] = []
+    projection = [module.v_proj for module in backbone.encoder.modules() if hasattr(module, "v_proj")][1]
+    projection.register_forward_hook(lambda module, inputs, output: seen.append(output))
+    patches = backbone(images).patches
+    assert torch.equal(patches, seen[0][:, 1:])
+    backbone.set_features("values@3")
+    assert backbone.features == "values"  # the last block goes without its number
+    assert not torch.equal(backbone(images).patches, patches)
+    copy = Backbone.from_description(backbone.describe() | {"features": "values@2"})
+    assert copy.features == "values@2"
+
+
+@pytest.mark.parametrize("wrong", ["values@0", "values@4", "values@", "values@x", "tokens@1", "value@1", "@1"])
+def test_features_that_no_block_has(wrong: str) -> None:
+    with pytest.raises(BackboneError, match=r"Accepted: keys, .* of a block from 1 to 3"):
+        untrained_vit(32, 8, dim=32, depth=3, heads=2, features=wrong)

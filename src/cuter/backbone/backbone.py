@@ -158,9 +158,7 @@ def _patch_kind(features: str | None, blocks: int, name: str) -> str:
         return kind if int(block) == blocks else f"{kind}@{int(block)}"
     accepted = ", ".join(possible)
     if blocks:
-        accepted += (
-            f", and keys, values or queries of an earlier block as in values@{(blocks + 1) // 2} (1 to {blocks})"
-        )
+        accepted += f", and keys, values or queries of a block from 1 to {blocks}, as in values@{(blocks + 1) // 2}"
     raise BackboneError(f"{name} cannot give {features!r} as patch features. Accepted: {accepted}.")
 
 

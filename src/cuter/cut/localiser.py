@@ -18,8 +18,9 @@ class Localiser:
     """A backbone with its cut settings."""
 
     def __init__(self, backbone: Backbone, settings: CutSettings | None = None):
-        self.settings = settings or dataclasses.replace(cut_settings(backbone), features=backbone.features)
+        self.settings = settings or cut_settings(backbone)
         self.backbone = backbone.eval()
+        backbone.set_features(self.settings.features)
 
     @classmethod
     def load(cls, name: str | os.PathLike[str], features: str | None = None, **overrides: float | bool) -> Localiser:
@@ -29,7 +30,6 @@ class Localiser:
         changes = {**overrides, **({"features": features} if features else {})}
         if changes:
             settings = dataclasses.replace(settings, **changes, origin="given")  # type: ignore[arg-type]
-        backbone.set_features(settings.features)
         return cls(backbone, settings)
 
     def to(self, device: torch.device | str) -> Localiser:

@@ -1,6 +1,7 @@
-"""Which features and which graph suit a backbone: measured, not guessed."""
+"""Which features and which graph suit a backbone: chosen by measurement where we could (docs/cut.md)."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from cuter.backbone import Backbone
 
@@ -20,25 +21,27 @@ class CutSettings:
     origin: str = "given"
 
 
-# Chosen on images of VOC 2007 train; docs/cut.md has the table.
-_VIT_TINY = CutSettings("values@6", tau=0.1, loops=1.0, origin="measured on VOC train for a supervised ViT-Tiny/16")
-_DINOV2 = CutSettings("keys@11", tau=0.3, loops=1.0, origin="measured on VOC train for a DINOv2-style ViT-S/14")
-
-_PUBLISHED = CutSettings("keys", tau=0.2, origin="published for DINO; not measured here")
-
-_CNN = CutSettings("tokens", tau=0.0, centre=True, origin="general: not measured for this backbone")
-_GENERAL = CutSettings("keys", tau=0.0, centre=True, loops=1.0, origin="general: not measured for this backbone")
+# By model type, width and depth: a local folder has no better name.
+_MEASURED = {
+    ("vit", 192, 12): CutSettings(
+        "values@6", tau=0.1, loops=1.0, origin="measured on VOC train for a supervised ViT-Tiny/16"
+    ),
+    ("dinov2", 384, 12): CutSettings(
+        "keys@11", tau=0.3, loops=1.0, origin="measured on VOC train for a DINOv2-style ViT-S/14"
+    ),
+}
 
 
 def cut_settings(backbone: Backbone) -> CutSettings:
-    """Return the settings for a backbone by its short name, else by its architecture."""
-    if backbone.name.startswith("dino-vit") or "/dino-vit" in backbone.name:
-        return _PUBLISHED
+    """Return the settings that suit a backbone, by its name, else by its architecture."""
+    if "dino-vit" in backbone.name:
+        return CutSettings("keys", tau=0.2, origin="published for DINO, not measured here")
     if backbone.is_cnn:
-        return _CNN
-    config = backbone.encoder.config
-    if (config.model_type, config.hidden_size, backbone.blocks) == ("vit", 192, 12):  # type: ignore[union-attr]
-        return _VIT_TINY
-    if (config.model_type, config.hidden_size, backbone.blocks) == ("dinov2", 384, 12):  # type: ignore[union-attr]
-        return _DINOV2
-    return _GENERAL
+        return CutSettings("tokens", tau=0.0, centre=True, origin="a guess for CNNs, not measured")
+    config: Any = backbone.encoder.config
+    if known := _MEASURED.get((config.model_type, config.hidden_size, backbone.blocks)):
+        return known
+    block = max(1, round(backbone.blocks * 7 / 12))
+    return CutSettings(
+        f"values@{block}", tau=0.1, loops=1.0, origin="good for both transformers we measured; this one is neither"
+    )
