@@ -117,7 +117,7 @@ def test(arguments: argparse.Namespace) -> None:
         backbone = load_backbone(name).eval()
         chosen = cut_settings(backbone)
         samples = [sample for sample in load_dataset("voc", arguments.data_root).test if sample.boxes]
-        images = Images.read(samples[: arguments.images], backbone.image_size)
+        images = Images.read(samples, backbone.image_size)
         size, grid = backbone.image_size, (backbone.image_size // backbone.patch_size,) * 2
         patches = encode(backbone, images.pixels, chosen.features).float()
         regions = mask_cut(patches, grid, 2, chosen.tau, centre=chosen.centre, loops=chosen.loops)
@@ -133,7 +133,7 @@ if __name__ == "__main__":
     parser.add_argument("what", choices=["search", "test"])
     parser.add_argument("--data-root", required=True)
     parser.add_argument("--backbone", required=True, help="Name of a backbone; for test also several, with commas.")
-    parser.add_argument("--images", type=int, default=500)
+    parser.add_argument("--images", type=int, default=500, help="Images to search on.")
     parser.add_argument("--features", nargs="*")
     parser.add_argument("--tau", type=float, nargs="*", default=[0.0, 0.1, 0.2, 0.3, 0.4])
     parser.add_argument("--loops", type=float, nargs="*", default=[0.0, 1.0])

@@ -27,8 +27,8 @@ def second_eigenpair(graph, mass):
 
 
 def first_of_the_largest(values):
-    """Of entries that are equal but for round-off, the first."""
-    return int(np.flatnonzero(values >= values.max() - 1e-6 * abs(values.max()))[0])
+    """Of entries that are equal, but for a ten-thousandth of the largest size, the first."""
+    return int(np.flatnonzero(values >= values.max() - 1e-4 * np.abs(values).max())[0])
 
 
 def object_side(vector, grid):
@@ -64,7 +64,8 @@ def mask_cut_reference(features, grid, rounds=2, tau=0.2, *, centre=False, loops
         extra = 0 if taken.all() else loops * degree[~taken].mean()
         _, vector, gap = second_eigenpair(graph, degree + extra * ~taken)
         gaps.append(gap)
-        mask = object_side(vector, grid) if gap > 1e-9 else np.zeros(grid, dtype=bool)
+        all_alike = (graph[~taken][:, ~taken] > 0.5).all()
+        mask = np.zeros(grid, dtype=bool) if all_alike or gap <= 1e-9 else object_side(vector, grid)
         if number:
             overlap = (mask & previous).sum() / max((mask | previous).sum(), 1)
             if overlap > 0.5 or mask.sum() <= 0.01 * mask.size:

@@ -16,6 +16,7 @@ from torch import Tensor
 from cuter.cut.graph import degrees
 from cuter.cut.lanczos import DEGENERATE, lanczos, random_rows
 from cuter.cut.ties import signed
+from cuter.errors import BatchError
 
 CHECKS = (14, 18, 24, 30)  # steps after which settled graphs leave
 CHECKS_IN_DOUBLE = (6, 10, 16, 24, 36)  # fewer, from where single precision came to
@@ -27,16 +28,12 @@ class Eigenpairs:
     """Second eigenpairs of B graphs.
 
     values: (B,) float64; vectors: (B, n), vᵀMv = 1, the entry of largest size positive (the first among equals);
-    all zero where there is no such vector: a single node, or λ2 = λ3. exact: (B,) bool, solved in double precision.
+    all zero where there is no such vector: a single node, or λ2 = λ3. exact: (B,) bool, single precision did not do.
     """
 
     values: Tensor
     vectors: Tensor
     exact: Tensor
-
-    def to(self, device: torch.device) -> "Eigenpairs":
-        """Move all to a device, in single precision."""
-        return Eigenpairs(self.values.float().to(device), self.vectors.to(device), self.exact.to(device))
 
 
 Mass = Callable[[Tensor, Tensor], Tensor]
@@ -46,28 +43,38 @@ def second_eigenpairs(affinity: Tensor, mass: Mass) -> Eigenpairs:
     """Solve (D - W) v = λ2 M v for each graph of (B, n, n).
 
     `mass` makes the masses (k, n) of k graphs from their degrees (k, n) and their indices (k,). An iterative result is
-    kept when its error bound proves on which side of its mean each entry lies and where the vector peaks. So all
-    results read the same as exact ones.
+    kept when its estimated error leaves each entry on its side of the mean, and the peak where it is: what is read off
+    it is then what would be read off the exact one.
     """
     if affinity.device.type == "mps":  # which has neither double precision nor QR
-        return second_eigenpairs(affinity.cpu(), mass).to(affinity.device)
+        pairs = second_eigenpairs(affinity.cpu(), mass)
+        return Eigenpairs(pairs.values, pairs.vectors.to(affinity.device), pairs.exact.to(affinity.device))
+    is_full = affinity.device.type != "cuda" or torch.get_float32_matmul_precision() == "highest"
+    affinity = affinity.float() if is_full and affinity.dtype != torch.float64 else affinity.double()
+    with torch.autocast(affinity.device.type, enabled=False):  # half precision would not tell eigenvalues apart
+        return _solve(affinity, mass)
+
+
+def _solve(affinity: Tensor, mass: Mass) -> Eigenpairs:
     count, n, _ = affinity.shape
     values = torch.zeros(count, dtype=torch.float64, device=affinity.device)
     vectors = torch.zeros_like(affinity[:, 0])
     left = torch.arange(count, device=affinity.device)
     exact = torch.ones(count, dtype=torch.bool, device=affinity.device)
+    degree = degrees(affinity)
+    masses = mass(degree, left)
+    if (masses <= 0).any():
+        raise BatchError("a node without any link, not even to itself, belongs to neither side of a cut")
     if n > SMALL:
-        degree = degrees(affinity)
-        masses = mass(degree, left)
         rough = lanczos(affinity, degree, masses, _start(degree, masses), CHECKS)
         values, vectors, exact = rough.values, rough.vectors, ~rough.settled
         left = left[exact]
-    if n > SMALL and len(left):
-        doubled = affinity[left].double()
-        degree = degrees(doubled)
-        fine = lanczos(doubled, degree, mass(degree, left), rough.pairs[left].double(), CHECKS_IN_DOUBLE)
-        values[left], vectors[left] = fine.values, fine.vectors.to(vectors)
-        left = left[~fine.settled]
+        if len(left):
+            doubled = affinity[left].double()
+            degree = degrees(doubled)
+            fine = lanczos(doubled, degree, mass(degree, left), rough.pairs[left].double(), CHECKS_IN_DOUBLE)
+            values[left], vectors[left] = fine.values, fine.vectors.to(vectors)
+            left = left[~fine.settled]
     for index in left.tolist():
         graph = affinity[index : index + 1].double()
         masses = mass(degrees(graph), left.new_tensor([index]))

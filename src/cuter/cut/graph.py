@@ -16,7 +16,8 @@ def unit_features(features: Tensor, centre: bool = False) -> Tensor:
 
     A zero feature stays zero. So does one that only round-off tells from the mean: it has no direction of its own.
     """
-    features = features.float()
+    largest = features.abs().amax(dim=(1, 2), keepdim=True)
+    features = (features / torch.where(largest > 0, largest, 1.0)).float()  # or very large and small ones would be lost
     if centre:
         deviations = features - features.mean(dim=1, keepdim=True)
         noise = 1e-6 * features.norm(dim=-1, keepdim=True)

@@ -1,4 +1,4 @@
-"""Block Lanczos for a batch of graphs, with an error bound that tells which results are beyond doubt.
+"""Block Lanczos for a batch of graphs, with an error estimate that tells which results can be relied on.
 
 (D - W) v = λ M v with y = M^½ v becomes B y = λ y for the symmetric B = M^-½ (D - W) M^-½, whose first eigenvector
 M^½ 1 is known. The Krylov space of B, kept orthogonal to it, holds the second eigenvector after a dozen steps. Two
@@ -6,23 +6,24 @@ vectors a step, not one: a double λ2 would show a single vector only one of its
 """
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from cuter.cut.ties import is_peak, tolerance
+from cuter.cut.ties import MEAN, PEAK, largest
 
 EVEN_SHARE = 8.0  # an error spreads over all nodes: none is taken to have more than so many times its even share
+MOST_STEPS = 40
 DEGENERATE = 1e-9  # distance of λ2 and λ3, relative to the largest D / M, below which they count as one
 USED_UP = {torch.float32: 1e-5, torch.float64: 1e-12}  # steps that find less than this take random directions instead
-ROUND_OFF = {torch.float32: 2e-7, torch.float64: 1e-14}  # what a residual can hide, relative to the largest D / M
+ROUND_OFF = {torch.float32: 1e-6, torch.float64: 1e-14}  # what a residual can hide, relative to the largest D / M
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Approximations:
-    """What came out for B graphs: λ2 (B,), v2 (B, n), which are beyond doubt (B,), and y2 and y3 (B, 2, n)."""
+    """What came out for B graphs: λ2 (B,), v2 (B, n), which can be relied on (B,), and y2 and y3 (B, 2, n)."""
 
     values: Tensor
     vectors: Tensor
@@ -37,9 +38,10 @@ class _Graphs:
     affinity: Tensor
     diagonal: Tensor  # D / M, (B, 1, n)
     shrink: Tensor  # M^-½, (B, 1, n)
+    reach: Tensor  # (B, n): by how much the error of W v can exceed that of y, √(max_j w_ij · Σ_j w_ij / m_j)
 
     def only(self, chosen: Tensor) -> "_Graphs":
-        return _Graphs(*(getattr(self, name).index_select(0, chosen) for name in self.__slots__))
+        return _Graphs(*(getattr(self, field.name).index_select(0, chosen) for field in fields(self)))
 
     def images(self, rows: Tensor) -> Tensor:
         """Return B y for rows y."""
@@ -61,8 +63,8 @@ def lanczos(affinity: Tensor, degree: Tensor, mass: Tensor, start: Tensor, check
     )
     noise = random_rows(n).to(mass)
     alive = torch.arange(count, device=mass.device)
-    graphs = _Graphs(affinity, (degree / mass).unsqueeze(1), mass.rsqrt().unsqueeze(1))
-    reach = ((1 / mass).unsqueeze(1) @ affinity)[:, 0]
+    reach = (affinity.amax(dim=-1) * ((1 / mass).unsqueeze(1) @ affinity)[:, 0]).sqrt()
+    graphs = _Graphs(affinity, (degree / mass).unsqueeze(1), mass.rsqrt().unsqueeze(1), reach)
     basis = F.normalize(mass.sqrt(), dim=-1).unsqueeze(1)
     block = _orthonormal(_orthonormal(start, basis)[0], basis)[0]
     images = mass.new_zeros(count, 0, n)  # B y for each y of the basis but the first
@@ -86,25 +88,26 @@ def lanczos(affinity: Tensor, degree: Tensor, mass: Tensor, start: Tensor, check
         ritz, mixtures = torch.linalg.eigh(projected.cpu(), UPLO="L")  # GPUs solve such batches one by one
         ritz, mixtures = ritz[:, :2].to(basis), mixtures[:, :, :2].transpose(1, 2).to(basis)
         pairs = mixtures @ basis[:, 1:]
-        vectors, settled = _settle(graphs, reach, ritz, pairs, mixtures @ images)
-        settled |= result.settled[alive]
-        result.values[alive], result.vectors[alive], result.pairs[alive] = ritz[:, 0].double(), vectors, pairs
-        result.settled[alive] = settled
-        kept = (~settled).nonzero().flatten()
+        vectors, settled = _settle(graphs, ritz, pairs, mixtures @ images)
+        new = (~result.settled[alive]).nonzero().flatten()  # graphs that settled before may still be on board
+        place = alive[new]
+        result.values[place], result.vectors[place] = ritz[new, 0].double(), vectors[new]
+        result.pairs[place], result.settled[place] = pairs[new], settled[new]
+        kept = (~result.settled[alive]).nonzero().flatten()
         if not len(kept):
             break
         if 2 * len(kept) < len(alive):  # to go on with some settled graphs costs less than to copy all others
-            alive, reach, graphs = alive[kept], reach[kept], graphs.only(kept)
+            alive, graphs = alive[kept], graphs.only(kept)
             basis, images, projected, block = (x.index_select(0, kept) for x in (basis, images, projected, block))
     return result
 
 
-def _settle(graphs: _Graphs, reach: Tensor, ritz: Tensor, pairs: Tensor, images: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the vectors v2, and for which graphs their error cannot change what is read off them (see `ties`).
+def _settle(graphs: _Graphs, ritz: Tensor, pairs: Tensor, images: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the vectors v2, and for which graphs their error does not change what is read off them (see `ties`).
 
-    The error of y2 is residual / gap (Davis and Kahan). Each entry of v2 is then taken from the eigenvalue equation
-    itself, v_i = (W v)_i / (d_i - λ m_i): a mean over neighbours errs less, above all for nodes with next to no mass.
-    `reach` is W M^-1 1, which bounds by how much the error of W v exceeds that of y.
+    The error of y2 is residual / gap (Davis and Kahan), where the second Ritz value stands for λ3, and spreads over the
+    nodes. Each entry of v2 is then taken from the eigenvalue equation itself, v_i = (W v)_i / (d_i - λ m_i): a mean
+    over neighbours errs less, above all for nodes with next to no mass.
     """
     diagonal, shrink = graphs.diagonal[:, 0], graphs.shrink[:, 0]
     scale = diagonal.amax(dim=1, keepdim=True)
@@ -114,20 +117,24 @@ def _settle(graphs: _Graphs, reach: Tensor, ritz: Tensor, pairs: Tensor, images:
     error = error * min(1.0, EVEN_SHARE / shrink.shape[1] ** 0.5)
 
     pull = diagonal - ritz[:, :1]
-    can = pull > 0.01 * diagonal
+    can = pull > 0.01 * diagonal  # a node that all but hangs on itself would be divided by nothing
     pull = torch.where(can, pull, 1.0)
     vector = torch.where(can, (pairs[:, 0] * diagonal - images[:, 0]) / pull, pairs[:, 0]) * shrink
-    strongest = graphs.affinity.diagonal(dim1=1, dim2=2)  # a node is most like itself
-    slack = error * shrink * torch.where(can, (strongest * reach).sqrt() * shrink / pull, 1.0)
+    slack = error * shrink * torch.where(can, graphs.reach * shrink / pull, 1.0)
 
-    distance = (vector - vector.mean(dim=-1, keepdim=True)).abs()
-    margin = (distance - tolerance(vector)).abs() - slack.mean(dim=-1, keepdim=True)
-    settled = (gap[:, 0] > DEGENERATE * scale[:, 0]) & (margin > slack).all(dim=-1)
+    mean_slack = slack.mean(dim=-1, keepdim=True)
+    above = (vector - vector.mean(dim=-1, keepdim=True)).abs()
+    settled = (gap[:, 0] > DEGENERATE * scale[:, 0]) & _is_clear(above, MEAN * largest(vector), slack + mean_slack)
     for side in (vector, -vector, vector.abs()):  # the peak on either side, and the higher of the two
-        close = side >= (side - slack).amax(dim=-1, keepdim=True) - slack
-        settled &= ~(close & ~is_peak(side)).any(dim=-1)
-    sound = (pairs.norm(dim=-1) - 1).abs().amax(dim=-1) < 1e-3  # fails when the Krylov space is used up
+        top, at = side.max(dim=-1, keepdim=True)
+        settled &= _is_clear(top - side, PEAK * largest(side), (slack + slack.gather(1, at)).scatter(1, at, 0.0))
+    sound = (pairs.norm(dim=-1) - 1).abs().amax(dim=-1) < 1e-3  # a basis that lost its orthogonality shows here
     return vector, settled & sound
+
+
+def _is_clear(distances: Tensor, tolerances: Tensor, slack: Tensor) -> Tensor:
+    """Tell for which graphs all distances stay on their side of the tolerance, whatever the error within its slack."""
+    return ((distances - tolerances).abs() > slack).all(dim=-1)
 
 
 def _orthonormal(block: Tensor, basis: Tensor) -> tuple[Tensor, Tensor]:
@@ -139,8 +146,8 @@ def _orthonormal(block: Tensor, basis: Tensor) -> tuple[Tensor, Tensor]:
 
 @functools.lru_cache(maxsize=8)
 def random_rows(n: int) -> Tensor:
-    """Return rows of random numbers, the same every time: two for each of up to forty steps."""
-    return torch.randn(80, n, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
+    """Return rows of random numbers, the same every time: two for each step."""
+    return torch.randn(2 * MOST_STEPS, n, generator=torch.Generator().manual_seed(0), dtype=torch.float64)
 
 
 def _room(matrices: Tensor, rows: int, columns: int) -> Tensor:

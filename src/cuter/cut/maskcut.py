@@ -1,6 +1,8 @@
 """MaskCut (Wang et al., 2023): repeated normalised cuts find one object after another, for a whole batch at once."""
 
 import math
+from collections.abc import Sequence
+from dataclasses import fields
 
 import torch
 from torch import Tensor
@@ -33,15 +35,19 @@ def mask_cut(
 
     The defaults are those of MaskCut for keys of DINO; `cut_settings` tells what suits other backbones.
     """
-    _check(features, grid, rounds, tau, loops)
-    n = grid[0] * grid[1]
-    at_a_time = max(1, (CPU_BYTES if features.device.type == "cpu" else GPU_BYTES) // (4 * n * n))
+    _check(features, grid, rounds, tau=tau, loops=loops, floor=floor)
     with torch.autocast(features.device.type, enabled=False):  # half precision would not tell eigenvalues apart
         parts = [
             _cut_some(cosine_affinity(some, tau, floor=floor, centre=centre), grid, rounds, loops, floor)
-            for some in torch.split(features, at_a_time)
+            for some in in_groups(features)
         ]
-    return Regions(*(torch.cat([getattr(part, name) for part in parts]) for name in Regions.__slots__))
+    return Regions(*(torch.cat([getattr(part, field.name) for part in parts]) for field in fields(Regions)))
+
+
+def in_groups(features: Tensor) -> Sequence[Tensor]:
+    """Split features (B, n, d) into as many images at a time as their graphs should be held at once."""
+    held = CPU_BYTES if features.device.type == "cpu" else GPU_BYTES
+    return torch.split(features, max(1, held // (4 * features.shape[1] ** 2)))
 
 
 def _cut_some(affinity: Tensor, grid: tuple[int, int], rounds: int, loops: float, floor: float) -> Regions:
@@ -73,7 +79,7 @@ def _cut_some(affinity: Tensor, grid: tuple[int, int], rounds: int, loops: float
         )
         previous = torch.where(empty[:, None, None], previous, masks)
         taken = taken | flat
-    return Regions(*(torch.stack([getattr(one, name) for one in found], dim=1) for name in Regions.__slots__))
+    return Regions(*(torch.stack([getattr(one, field.name) for one in found], dim=1) for field in fields(Regions)))
 
 
 def _cut_what_can_be_cut(affinity: Tensor, loops: float, taken: Tensor) -> Eigenpairs:
@@ -92,16 +98,15 @@ def _cut_what_can_be_cut(affinity: Tensor, loops: float, taken: Tensor) -> Eigen
 def orient(vectors: Tensor, grid: tuple[int, int]) -> tuple[Tensor, Tensor, Tensor]:
     """Decide which side of each cut is the object: return vectors turned its way, foreground (B, n) and seeds (B,).
 
-    The object holds the entry of largest size, and at most two of the grid's corners.
+    The vectors come with their entry of largest size positive. The object is the side of this entry, its seed, unless
+    that holds three of the grid's corners or more: then it is the other side, and the seed is its largest entry.
     """
     rows, columns = grid
     corners = torch.tensor([0, columns - 1, (rows - 1) * columns, rows * columns - 1], device=vectors.device)
     foreground = above_mean(vectors)
-    seeds = first_peak(vectors.abs())
-    inverted = (foreground[:, corners].sum(dim=1) >= 3) | ~foreground.gather(1, seeds.unsqueeze(1)).squeeze(1)
-    vectors = torch.where(inverted.unsqueeze(1), -vectors, vectors)
-    foreground = foreground ^ inverted.unsqueeze(1)
-    return vectors, foreground, torch.where(inverted, first_peak(vectors), seeds)
+    inverted = (foreground[:, corners].sum(dim=1) >= 3).unsqueeze(1)
+    vectors = torch.where(inverted, -vectors, vectors)
+    return vectors, foreground ^ inverted, first_peak(vectors)
 
 
 def grow(foreground: Tensor, seeds: Tensor) -> Tensor:
@@ -127,12 +132,10 @@ def separation(affinity: Tensor, inside: Tensor) -> Tensor:
     """Return 1 - NCut / 2 of each region (B, n) against the rest: 1 where no edge is cut; 0 for an empty region."""
     weights = inside.to(affinity.dtype)
     from_region = (weights.unsqueeze(1) @ affinity).squeeze(1)
-    within = (from_region * weights).sum(dim=1)
-    volume = from_region.sum(dim=1)
-    total = affinity.sum(dim=(1, 2))
-    cut = volume - within
+    cut = (from_region * (1 - weights)).sum(dim=1)
+    rest = (degrees(affinity) * (1 - weights)).sum(dim=1)
     tiny = torch.finfo(affinity.dtype).tiny
-    ncut = cut / volume.clamp(min=tiny) + cut / (total - volume).clamp(min=tiny)
+    ncut = cut / from_region.sum(dim=1).clamp(min=tiny) + cut / rest.clamp(min=tiny)
     return torch.where(inside.any(dim=1), (1 - ncut / 2).clamp(0, 1), torch.zeros_like(ncut))
 
 
@@ -143,7 +146,7 @@ def _is_new(masks: Tensor, previous: Tensor) -> Tensor:
     return (both <= OVERLAP * either) & (size > SMALLEST * masks.shape[1] * masks.shape[2])
 
 
-def _check(features: Tensor, grid: tuple[int, int], rounds: int, tau: float, loops: float) -> None:
+def _check(features: Tensor, grid: tuple[int, int], rounds: int, *, tau: float, loops: float, floor: float) -> None:
     if features.ndim != 3 or not features.is_floating_point():
         raise BatchError(f"features must be floats of shape (B, n, d), not {features.dtype} {tuple(features.shape)}")
     rows, columns = grid
@@ -155,5 +158,7 @@ def _check(features: Tensor, grid: tuple[int, int], rounds: int, tau: float, loo
         raise BatchError(f"tau is a cosine, from -1 to less than 1, not {tau}")
     if not 0 <= loops < math.inf:
         raise BatchError(f"loops must be 0 or more mean degrees, not {loops}")
+    if not 0 < floor < 1:
+        raise BatchError(f"floor must be more than 0, to keep the graph in one piece, and less than 1, not {floor}")
     if bad := (~features.isfinite().flatten(1).all(dim=1)).nonzero().flatten().tolist():
         raise BatchError(f"the features of image {bad[0]} are not finite ({len(bad)} of {len(features)} images)")

@@ -17,7 +17,7 @@ def normalized_cut(affinity: Tensor, *, loops: float = 0.0, without: Tensor | No
     """
 
     def mass(degree: Tensor, graphs: Tensor) -> Tensor:
-        inside = torch.ones_like(degree) if without is None else (~without.to(graphs.device)[graphs]).to(degree)
+        inside = torch.ones_like(degree) if without is None else (~without.to(graphs.device))[graphs].to(degree)
         mean = (degree * inside).sum(dim=-1, keepdim=True) / inside.sum(dim=-1, keepdim=True).clamp(min=1)
         return degree + loops * mean * inside
 

@@ -1,6 +1,6 @@
 """What a cut finds: masks, boxes, and crops of the pixels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
@@ -10,13 +10,13 @@ from cuter.errors import BatchError
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regions:
-    """Regions of B images, one a round; where nothing was found the mask is empty and everything else zero.
+    """Regions of B images, one a round; where nothing was found the mask is empty, box and score are zero.
 
     masks: (B, rounds, rows, columns) bool; boxes: (B, rounds, 4), half-open x1, y1, x2, y2 in grid cells;
     seeds: (B, rounds), the patch that the region grew from, row by row; -1 where nothing was found;
     scores: (B, rounds) in 0..1, how cleanly the region parts from the rest;
     vectors: (B, rounds, rows, columns), the eigenvector, turned so that the foreground is its upper side;
-    values: (B, rounds), λ2; exact: (B, rounds), solved in double precision.
+    values: (B, rounds), λ2; exact: (B, rounds), single precision did not do.
     """
 
     masks: Tensor
@@ -39,7 +39,7 @@ class Regions:
 
     def to(self, device: torch.device | str) -> "Regions":
         """Move all to a device."""
-        return Regions(*(getattr(self, name).to(device) for name in self.__slots__))
+        return Regions(*(getattr(self, field.name).to(device) for field in fields(self)))
 
     def pixel_boxes(self, height: int, width: int) -> Tensor:
         """Return the boxes in whole pixels of an image of this size: all pixels that a patch of the box touches."""
@@ -70,7 +70,7 @@ def _extent(occupied: Tensor) -> tuple[Tensor, Tensor]:
 
 def crop(images: Tensor, regions: Regions) -> list[list[Tensor]]:
     """Cut the found regions' boxes out of uint8 images (B, 3, H, W); for each image its crops, at native size."""
-    if images.ndim != 4 or images.dtype != torch.uint8 or len(images) != len(regions.masks):
+    if images.ndim != 4 or images.shape[1] != 3 or images.dtype != torch.uint8 or len(images) != len(regions.masks):
         raise BatchError(
             f"crops are cut from uint8 images of shape ({len(regions.masks)}, 3, H, W), not from {images.dtype} "
             f"{tuple(images.shape)}"

@@ -1,9 +1,11 @@
 """Which features and which graph suit a backbone: chosen by measurement where we could (docs/cut.md)."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 from cuter.backbone import Backbone
+from cuter.errors import ConfigError
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +22,12 @@ class CutSettings:
     loops: float = 0.0
     origin: str = "given"
 
+    def __post_init__(self) -> None:
+        if not -1 <= self.tau < 1:
+            raise ConfigError(f"tau is a cosine, from -1 to less than 1, not {self.tau}")
+        if not 0 <= self.loops < math.inf:
+            raise ConfigError(f"loops must be 0 or more mean degrees, not {self.loops}")
+
 
 # By model type, width and depth: a local folder has no better name.
 _MEASURED = {
@@ -27,7 +35,7 @@ _MEASURED = {
         "values@6", tau=0.1, loops=1.0, origin="measured on VOC train for a supervised ViT-Tiny/16"
     ),
     ("dinov2", 384, 12): CutSettings(
-        "keys@11", tau=0.3, loops=1.0, origin="measured on VOC train for a DINOv2-style ViT-S/14"
+        "queries", tau=0.2, loops=1.0, origin="measured on VOC train for a DINOv2-style ViT-S/14"
     ),
 }
 

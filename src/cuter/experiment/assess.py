@@ -23,6 +23,7 @@ from PIL import Image
 
 from cuter.cut import Localiser, fiedler_values, gaussian_affinity
 from cuter.cut.graph import unit_features
+from cuter.cut.maskcut import in_groups
 from cuter.errors import ConfigError, DataError
 from cuter.experiment.assess_report import assessment_markdown, plot
 from cuter.experiment.cutting import Photos, Progress, cut_summary, read_photos, results_folder, short_name
@@ -155,8 +156,9 @@ def _look(
         return
     features = localiser.features(photos.pixels)
     regions = localiser.cut_features(features, rounds).to("cpu")
-    values = fiedler_values(gaussian_affinity(unit_features(features.patches), sigma)) / features.patches.shape[1]
-    seen.fiedler += values.tolist()
+    for some in in_groups(unit_features(features.patches)):
+        values = fiedler_values(gaussian_affinity(some, sigma)) / some.shape[1]
+        seen.fiedler += values.clamp(min=0).tolist()  # round-off may leave a zero slightly below
     for index, (place, original) in enumerate(zip(photos.places, photos.originals, strict=True)):
         sample = samples[place]
         here = [one for one in cutouts(regions, index, original.size) if one.found]
