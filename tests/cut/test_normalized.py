@@ -5,9 +5,11 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cuter.cut import fiedler_values, normalized_cut
+from cuter.cut import eigen, fiedler_values, normalized_cut
 from cuter.cut.eigen import SMALL, second_eigenpairs
-from cuter.cut.ties import first_peak
+from cuter.cut.lanczos import lanczos
+from cuter.cut.ties import above_mean, first_peak
+from cuter.errors import BatchError
 from maskcut_reference import second_eigenpair
 
 
@@ -61,18 +63,91 @@ def test_three_equal_blocks_have_no_single_best_cut(n: int) -> None:
     assert not pairs.vectors.any()
 
 
-def test_nearly_equal_eigenvalues_go_to_the_exact_solver() -> None:
-    """Blocks that differ by one node of 70: λ2 and λ3 are distinct, but too close for single precision."""
-    sizes = torch.tensor([70, 70, 70])
-    member = torch.repeat_interleave(torch.arange(3), sizes)
-    graph = torch.where(member[:, None] == member, 1.0, 1e-5)
-    graph[0, 1] = graph[1, 0] = 0.9
+def test_nearly_equal_eigenvalues_are_told_apart() -> None:
+    """Three equal blocks but for one edge: λ2 and λ3 differ by less than single precision can tell."""
+    member = torch.repeat_interleave(torch.arange(3), 70)
+    graph = torch.where(member[:, None] == member, 1.0, 1e-2)
+    graph[0, 1] = graph[1, 0] = 0.99
     pairs = normalized_cut(graph[None])
-    degree = graph.double().sum(dim=1).numpy()
-    _, _, gap = second_eigenpair(graph.double().numpy(), degree)
-    assert 0 < gap < 1e-7
+    _, expected, gap = second_eigenpair(graph.double().numpy(), graph.double().sum(dim=1).numpy())
+    assert 1e-9 < gap < 1e-6
     assert pairs.exact.all()
-    assert gap > 1e-9 or not pairs.vectors.any()
+    expected = expected * np.sign(expected[np.abs(expected).argmax()])
+    np.testing.assert_allclose(pairs.vectors[0].numpy(), expected, atol=1e-6)
+
+
+def irregular(kind: str, seed: int) -> torch.Tensor:
+    """Graphs that are nothing like photos: without loops, with nodes that hang on themselves, sparse."""
+    generator = np.random.default_rng(seed)
+    n = int(generator.integers(100, 220))
+    graph = np.full((n, n), 1e-5)
+    if kind == "no loops":
+        graph = generator.random((n, n)) * (generator.random((n, n)) < 0.2) + 1e-4
+        graph = np.maximum(graph, graph.T)
+        np.fill_diagonal(graph, 0)
+    else:
+        half, alone = n // 2, int(generator.integers(1, 6))
+        graph[:half, :half] = graph[half:, half:] = 1
+        for row, column in zip(generator.integers(0, half, 5), generator.integers(half, n, 5), strict=True):
+            graph[row, column] = graph[column, row] = 1
+        for node in generator.integers(0, n, alone):
+            graph[node, :] = graph[:, node] = 1e-5
+            graph[node, node] = 1
+    return torch.from_numpy(graph).float()
+
+
+@pytest.mark.parametrize("kind", ["no loops", "nodes alone"])
+def test_what_single_precision_settles_is_right(kind: str) -> None:
+    settled = 0
+    for seed in range(40):
+        graph = irregular(kind, seed)
+        pairs = normalized_cut(graph[None])
+        if pairs.exact.item():
+            continue
+        settled += 1
+        _, expected, _ = second_eigenpair(graph.double().numpy(), graph.double().sum(dim=1).numpy())
+        expected = torch.from_numpy(expected * np.sign(expected[np.abs(expected).argmax()]))[None]
+        assert torch.equal(above_mean(pairs.vectors), above_mean(expected))
+        assert torch.equal(first_peak(pairs.vectors), first_peak(expected))
+    assert settled > 0
+
+
+def test_too_few_steps_settle_nothing() -> None:
+    graphs = blocks([60, SMALL], 0.3, 5, 4)
+    degree = graphs.sum(dim=-1)
+    assert not lanczos(graphs, degree, degree, torch.stack([degree, degree.flip(1)], dim=1), (2,)).settled.any()
+
+
+def test_double_precision_goes_on_where_single_precision_stops(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(eigen, "CHECKS", (2,))
+    monkeypatch.setattr(eigen, "solve_exactly", lambda *_: pytest.fail("LAPACK was not needed"))
+    graphs = blocks([60, SMALL], 0.1, 5, 4)
+    pairs = normalized_cut(graphs)
+    assert pairs.exact.all()
+    assert ((pairs.vectors > 0)[:, :60].all(dim=1) != (pairs.vectors > 0)[:, 60:].all(dim=1)).all()
+
+
+def test_a_space_that_is_used_up_early() -> None:
+    """Two kinds of nodes: the graph has few distinct eigenvalues, and the steps soon find nothing new."""
+    member = torch.arange(SMALL + 60) < 50
+    graph = torch.where(member[:, None] == member, 1.0, 0.2)[None]
+    assert torch.equal(normalized_cut(graph).vectors[0] > 0, member)
+
+
+def test_other_precisions() -> None:
+    graphs = blocks([60, SMALL], 0.1, 5, 2)
+    expected = normalized_cut(graphs).vectors > 0
+    assert torch.equal(normalized_cut(graphs.double()).vectors > 0, expected)
+    assert torch.equal(normalized_cut(graphs.half()).vectors > 0, expected)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        assert torch.equal(normalized_cut(graphs).vectors > 0, expected)
+
+
+def test_a_node_without_links_is_refused() -> None:
+    graphs = blocks([10, 10], 0.1, 0)
+    graphs[0, 3] = graphs[0, :, 3] = 0
+    with pytest.raises(BatchError, match="without any link"):
+        normalized_cut(graphs)
 
 
 def test_a_complete_graph_has_no_cut() -> None:

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cuter.cut import degrees, fiedler_values
+from cuter.cut import degrees, fiedler_values, normalized_cut
 
 
 def random_graph(seed: int, n: int) -> torch.Tensor:
@@ -64,8 +64,6 @@ def test_lemma_cheeger_bounds_for_the_isoperimetric_number(seed: int, n: int, sp
 @given(seed=st.integers(0, 10_000), n=st.integers(2, 9))
 def test_lemma_cheeger_bounds_for_the_conductance(seed: int, n: int) -> None:
     """With the paper's own definition of h, by volumes, the bounds are λ2 / 2 ≤ h ≤ √(2 λ2) of the normalised one."""
-    from cuter.cut import normalized_cut
-
     graph = random_graph(seed, n)
     value = normalized_cut(graph[None]).values.item()
     constant = smallest_cut(graph.numpy(), degrees(graph).numpy())
