@@ -41,6 +41,9 @@ class RedOrNot(torch.nn.Module):
         super().__init__()
         self.name, self.angle, self.mirrored = name, angle, mirrored
 
+    def set_features(self, features: str) -> None:
+        pass
+
     def forward(self, images: torch.Tensor) -> Features:
         red = (images[:, 0] > 100).unfold(1, 8, 8).unfold(2, 8, 8).float().mean(dim=(3, 4)) > 0.5
         turned = (red.flip(2) if self.mirrored else red).flatten(1) * self.angle

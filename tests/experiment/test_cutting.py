@@ -19,6 +19,9 @@ class RedOrNot(torch.nn.Module):
 
     name, image_size, patch_size = "red-or-not", 32, 8
 
+    def set_features(self, features: str) -> None:
+        pass
+
     def forward(self, images: torch.Tensor) -> Features:
         red = (images[:, 0] > 100).unfold(1, 8, 8).unfold(2, 8, 8).float().mean(dim=(3, 4)).flatten(1) > 0.5
         patches = torch.stack([red, ~red], dim=-1).float()
@@ -57,7 +60,7 @@ def test_crops_are_of_the_original(photo: Path, tmp_path: Path, localiser: Local
         assert set(crop.get_flattened_data()) == {RED}
     assert report["settings"]["origin"] == "given"
     assert (report["backbone"], report["rounds"], report["unreadable"]) == ("red-or-not", 1, {})
-    assert seen == [(1, 1)]
+    assert seen == [(0, 1), (1, 1)]
     assert {file.name for file in out.iterdir()} == {"photo.png", "photo-1.png", "contact-sheet.png", "regions.json"}
 
 
@@ -103,10 +106,14 @@ def test_a_place_that_cannot_be_written_is_told(photo: Path, localiser: Localise
         cut_photos([photo], photo / "out", localiser)
 
 
-def test_a_failure_leaves_no_empty_folder(photo: Path, tmp_path: Path) -> None:
-    with pytest.raises(BatchError, match="tau is a cosine"):
-        cut_photos([photo], tmp_path / "out", Localiser(RedOrNot(), CutSettings("keys", tau=1)))  # type: ignore[arg-type]
+def test_a_failure_leaves_no_empty_folder(photo: Path, tmp_path: Path, localiser: Localiser) -> None:
+    with pytest.raises(BatchError, match="rounds must be at least 1"):
+        cut_photos([photo], tmp_path / "out", localiser, rounds=0)
     assert not (tmp_path / "out").exists()
+    (tmp_path / "mine").mkdir()
+    with pytest.raises(BatchError, match="rounds must be at least 1"):
+        cut_photos([photo], tmp_path / "mine", localiser, rounds=0)
+    assert (tmp_path / "mine").exists()
 
 
 def test_many_images_take_several_sheets(

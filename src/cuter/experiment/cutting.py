@@ -78,14 +78,16 @@ def results_folder(out: Path) -> Iterator[None]:
         require_unused(out)
     except ConfigError:
         raise ConfigError(f"{out} is not empty: choose another --out") from None
+    is_new = not out.exists()
     try:
         out.mkdir(parents=True, exist_ok=True)
         yield
     except OSError as error:
         raise CuterError(f"{out} cannot be written: {error}") from error
     finally:
-        with suppress(OSError):
-            out.rmdir()  # refused unless it is empty
+        if is_new:
+            with suppress(OSError):
+                out.rmdir()  # refused unless it is empty
 
 
 def cut_photos(
@@ -104,6 +106,8 @@ def cut_photos(
     with results_folder(out):
         for photos in read_photos(paths, localiser.backbone.image_size):
             unreadable |= {str(paths[place]): reason for place, reason in photos.unreadable.items()}
+            if progress is not None:
+                progress(len(images) + len(unreadable), len(paths))
             if not photos.places:
                 continue
             regions = localiser.cut(photos.pixels, rounds).to("cpu")
