@@ -16,13 +16,21 @@ def unit_features(features: Tensor, centre: bool = False) -> Tensor:
 
     A zero feature stays zero. So does one that only round-off tells from the mean: it has no direction of its own.
     """
-    largest = features.abs().amax(dim=(1, 2), keepdim=True)
-    features = (features / torch.where(largest > 0, largest, 1.0)).float()  # or very large and small ones would be lost
+    largest = largest_entries(features)[:, None, None]
+    if not ((largest > 1e-12) & (largest < 1e12) | (largest == 0)).all():  # their squares would leave single precision
+        features = features / torch.where(largest > 0, largest, 1.0)
+    features = features.float()
     if centre:
         deviations = features - features.mean(dim=1, keepdim=True)
         noise = 1e-6 * features.norm(dim=-1, keepdim=True)
         features = torch.where(deviations.norm(dim=-1, keepdim=True) > noise, deviations, torch.zeros_like(deviations))
     return F.normalize(features, dim=-1)
+
+
+def largest_entries(features: Tensor) -> Tensor:
+    """Return the size (B,) of each image's largest entry; not finite if one of its entries is not."""
+    largest: Tensor = torch.linalg.vector_norm(features, ord=torch.inf, dim=(1, 2))
+    return largest
 
 
 def cosine_affinity(features: Tensor, tau: float = 0.2, *, floor: float = FLOOR, centre: bool = False) -> Tensor:

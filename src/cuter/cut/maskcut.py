@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from cuter.cut.eigen import Eigenpairs
-from cuter.cut.graph import FLOOR, cosine_affinity, degrees, isolate
+from cuter.cut.graph import FLOOR, cosine_affinity, degrees, isolate, largest_entries
 from cuter.cut.normalized import normalized_cut
 from cuter.cut.regions import Regions, bounding_boxes
 from cuter.cut.ties import above_mean, first_peak
@@ -147,7 +147,7 @@ def _is_new(masks: Tensor, previous: Tensor) -> Tensor:
 
 
 def _check(features: Tensor, grid: tuple[int, int], rounds: int, *, tau: float, loops: float, floor: float) -> None:
-    if features.ndim != 3 or not features.is_floating_point():
+    if features.ndim != 3 or not features.shape[2] or not features.is_floating_point():
         raise BatchError(f"features must be floats of shape (B, n, d), not {features.dtype} {tuple(features.shape)}")
     rows, columns = grid
     if rows < 1 or columns < 1 or rows * columns != features.shape[1]:
@@ -160,5 +160,5 @@ def _check(features: Tensor, grid: tuple[int, int], rounds: int, *, tau: float, 
         raise BatchError(f"loops must be 0 or more mean degrees, not {loops}")
     if not 0 < floor < 1:
         raise BatchError(f"floor must be more than 0, to keep the graph in one piece, and less than 1, not {floor}")
-    if bad := (~features.isfinite().flatten(1).all(dim=1)).nonzero().flatten().tolist():
+    if bad := (~largest_entries(features).isfinite()).nonzero().flatten().tolist():
         raise BatchError(f"the features of image {bad[0]} are not finite ({len(bad)} of {len(features)} images)")
