@@ -86,7 +86,8 @@ def plot(rows: Sequence[dict[str, Any]]) -> Any:
     axes.set_xlabel("average Fiedler value with its 95 % confidence interval (lower: easier to cut)")
     axes.set_ylabel("AP50 of the cut-outs, percent")
     axes.margins(0.25)
-    axes.set_ylim(bottom=0)  # else two backbones that cut equally well would look far apart
+    # From 0, else two backbones that cut equally well would look far apart; with room for labels above.
+    axes.set_ylim(0, max(130 * row["ap50"] for row in rows) or 1)
     axes.grid(alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
     figure.draw_without_rendering()  # fixes the layout: from here on places on the page are known
