@@ -52,8 +52,9 @@ def test_a_growing_label_space(tiny: Backbone, method: str) -> None:
     one.observe(batch(4, ["cat", "dog"]))
     one.observe(batch(4, ["car", "cat"], seed=1))
     assert one.labels.names == ("cat", "dog", "car")
+    held = len(one.memory)
     step = one.observe(batch(4, ["bus"], seed=2))
-    assert step.replayed == 3
+    assert step.replayed == min(3, held)
     assert [list(row) for row in one.predict(batch(2, ["x"]).images)] == [["cat", "dog", "car", "bus"]] * 2
 
 
@@ -62,7 +63,9 @@ def test_a_growing_label_space(tiny: Backbone, method: str) -> None:
 def test_empty_and_one_image_batches(tiny: Backbone, method: str, count: int) -> None:
     one = learner(tiny, method)
     step = one.observe(batch(count, ["cat"]))
-    assert step.images == one.steps == len(one.memory) == count
+    assert step.images == one.steps == count
+    if one.settings.keeper == "whole-images":
+        assert len(one.memory) == count
     if count:
         assert one.predict(batch(count, ["cat"]).images)[0]["cat"] > 0.5, "one step from undecided towards its label"
     assert one.predict(batch(0, ["cat"]).images) == []
@@ -83,7 +86,8 @@ def test_the_budget_of_memory_holds(tiny: Backbone, method: str) -> None:
     for seed in range(6):
         one.observe(batch(4, ["cat", "dog"], seed))
         assert one.memory.pixels <= 5 * 32 * 32
-    assert one.memory.fill > 0.5
+    if method in ("rs", "cuter"):  # what is offered to others depends on what the model is certain of
+        assert one.memory.fill > 0.5
 
 
 @methods
@@ -286,13 +290,13 @@ def test_unknown_parts_are_told(tiny: Backbone) -> None:
         Learner.create(backbone=tiny, device="tpu")
 
 
-def test_features_must_agree_with_a_given_backbone(tiny: Backbone) -> None:
-    with pytest.raises(ConfigError, match="features is 'values', but the backbone was made to give keys"):
-        learner(tiny, features="values")
+def test_features_are_those_that_suit_the_cut_unless_told_otherwise(tiny: Backbone) -> None:
+    assert learner(tiny).backbone.features == "values@1"
+    assert learner(tiny, features="tokens").backbone.features == "tokens"
 
 
 def test_a_learner_of_another_format_is_refused(tiny: Backbone) -> None:
-    with pytest.raises(CheckpointError, match="saved in format 0, but this version reads format 1"):
+    with pytest.raises(CheckpointError, match="saved in format 0, but this version reads format 2"):
         Learner.from_state(learner(tiny).state_dict() | {"format": 0})
 
 

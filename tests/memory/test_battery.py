@@ -1,5 +1,8 @@
 """One battery for every memory policy: a new policy is covered the moment its file exists."""
 
+import math
+from collections import Counter
+
 import pytest
 import torch
 from hypothesis import given, settings
@@ -7,39 +10,62 @@ from hypothesis import strategies as st
 
 from cuter.errors import CheckpointError, ConfigError
 from cuter.memory import MEMORIES, Item, Memory
+from cuter.memory.codec import CODECS
 from cuter.storage import load_state, save_states
 
 policies = pytest.mark.parametrize("policy", list(MEMORIES))
+codecs = pytest.mark.parametrize("codec", CODECS)
 
-sizes = st.lists(st.tuples(st.integers(1, 12), st.integers(1, 12)), max_size=60)
+# Smooth pictures: the small ones stay raw with every codec, the large ones shrink.
+sizes = st.lists(st.tuples(st.integers(1, 40), st.integers(1, 40)), max_size=40)
 
 
-def item(number: int, height: int = 4, width: int = 4, classes: int = 3) -> Item:
+def item(number: int, height: int = 4, width: int = 4, classes: int = 3, labels: set[int] | None = None) -> Item:
     generator = torch.Generator().manual_seed(number)
-    labels = torch.zeros(classes, dtype=torch.bool)
-    labels[number % classes] = True
-    image = torch.randint(256, (3, height, width), dtype=torch.uint8, generator=generator)
-    return Item(image, labels, torch.ones(classes, dtype=torch.bool), f"item {number}")
+    colour = torch.randint(128, (3, 1, 1), generator=generator)
+    slope = torch.linspace(0, 60, height)[:, None] + torch.linspace(0, 60, width)
+    given = torch.zeros(classes, dtype=torch.bool)
+    given[sorted({number % classes} if labels is None else labels)] = True
+    return Item((colour + slope).byte(), given, torch.ones(classes, dtype=torch.bool), f"item {number}")
 
 
-def make(policy: str, budget: int, seed: int = 0) -> Memory:
-    return MEMORIES[policy](budget, torch.Generator().manual_seed(seed))
+def varied(number: int) -> Item:
+    """Some with several labels, some without any, of many sizes, in a label space that grows."""
+    classes = 5 + number // 30
+    labels = {number**power % classes for power in range(1, 1 + number % 4)}
+    return item(number, 1 + number * 7 % 30, 1 + number * 11 % 30, classes, labels)
+
+
+def make(policy: str, budget: int, seed: int = 0, codec: str = "raw") -> Memory:
+    return MEMORIES[policy](budget, torch.Generator().manual_seed(seed), codec)
+
+
+def names(items: list[Item]) -> list[str]:
+    return [kept.id for kept in items]
 
 
 def content(memory: Memory) -> list[str]:
-    return [kept.id for kept in memory.items]
+    return names(memory.items)
 
 
 @policies
-@settings(max_examples=40, deadline=None)
-@given(sizes=sizes, budget=st.integers(0, 300))
-def test_the_budget_is_never_exceeded(policy: str, sizes: list[tuple[int, int]], budget: int) -> None:
-    memory = make(policy, budget)
+@codecs
+@settings(max_examples=30, deadline=None)
+@given(sizes=sizes, budget=st.integers(0, 2000))
+def test_the_budget_is_never_exceeded(policy: str, codec: str, sizes: list[tuple[int, int]], budget: int) -> None:
+    memory = make(policy, budget, codec=codec)
     for number, (height, width) in enumerate(sizes):
         memory.offer([item(number, height, width)])
-        assert memory.pixels == sum(kept.image.shape[1] * kept.image.shape[2] for kept in memory.items)
+        assert memory.pixels == sum(math.ceil(len(kept.image.numpy().tobytes()) / 3) for kept in memory.items)
         assert memory.pixels <= budget
         assert 0 <= memory.fill <= 1
+
+
+@policies
+def test_a_raw_item_costs_its_pixels(policy: str) -> None:
+    memory = make(policy, 1000)
+    memory.offer([item(0, 5, 7), item(1, 1, 1)])
+    assert memory.pixels == 5 * 7 + 1
 
 
 @policies
@@ -51,18 +77,21 @@ def test_everything_enters_while_there_is_room(policy: str) -> None:
 
 
 @policies
-def test_an_item_larger_than_the_budget_changes_nothing(policy: str) -> None:
-    memory = make(policy, budget=40)
+@codecs
+def test_an_item_larger_than_the_budget_changes_nothing(policy: str, codec: str) -> None:
+    memory = make(policy, budget=40, codec=codec)
     memory.offer([item(0), item(1)])
+    before = memory.generator.get_state()
     memory.offer([item(2, 100, 100)] * 50)
     assert content(memory) == ["item 0", "item 1"]
+    assert torch.equal(memory.generator.get_state(), before)
 
 
 @policies
 def test_it_goes_on_renewing_itself(policy: str) -> None:
     memory = make(policy, budget=20 * 16)
-    memory.offer([item(number) for number in range(20)])
-    memory.offer([item(number) for number in range(20, 200)])
+    memory.offer([item(number, classes=1) for number in range(20)])
+    memory.offer([item(number, classes=6) for number in range(20, 200)])
     assert sum(int(name.split()[1]) >= 20 for name in content(memory)) > 10
 
 
@@ -73,25 +102,42 @@ def test_same_seed_same_content_and_same_draws(policy: str) -> None:
         for memory in (first, second, other):
             memory.offer([item(number)])
     assert content(first) == content(second) != content(other)
-    assert [kept.id for kept in first.sample(4)] == [kept.id for kept in second.sample(4)]
+    assert names(first.sample(4)) == names(second.sample(4))
+    assert names(first.sample_evenly(4)) == names(second.sample_evenly(4))
 
 
 @policies
-def test_state_on_disk_goes_on_exactly(policy: str, tmp_path) -> None:
-    memory = make(policy, 160)
-    memory.offer([item(number, classes=3 + number // 20) for number in range(40)])
+@codecs
+def test_state_on_disk_goes_on_exactly(policy: str, codec: str, tmp_path) -> None:
+    memory = make(policy, 6000, codec=codec)
+    memory.offer([varied(number) for number in range(250)])
     save_states(tmp_path / "state", {"memory": memory.state_dict()})
-    copy = make(policy, 160, seed=9)
+    copy = make(policy, 6000, seed=9, codec=codec)
     copy.load_state_dict(load_state(tmp_path / "state", "memory"))
     copy.generator.set_state(memory.generator.get_state())
+    assert torch.equal(memory.counts(), copy.counts())
+    assert names(memory.sample_evenly(20)) == names(copy.sample_evenly(20))
     for both in (memory, copy):
-        both.offer([item(number, classes=6) for number in range(40, 90)])
+        both.offer([varied(number) for number in range(250, 500)])
     assert content(memory) == content(copy)
+    assert len(memory) > 20
+    assert memory.pixels == copy.pixels
+    assert torch.equal(memory.counts(), copy.counts())
     assert all(
         torch.equal(a.image, b.image) and torch.equal(a.labels, b.labels) and torch.equal(a.known, b.known)
         for a, b in zip(memory.items, copy.items, strict=True)
     )
-    assert [kept.id for kept in memory.sample(5)] == [kept.id for kept in copy.sample(5)]
+    assert names(memory.sample(5)) == names(copy.sample(5))
+    assert names(memory.sample_evenly(20)) == names(copy.sample_evenly(20))
+
+
+@policies
+def test_an_empty_memory_has_a_state_too(policy: str, tmp_path) -> None:
+    save_states(tmp_path / "state", {"memory": make(policy, 160).state_dict()})
+    memory = make(policy, 160)
+    memory.load_state_dict(load_state(tmp_path / "state", "memory"))
+    memory.offer([item(number) for number in range(20)])
+    assert len(memory) == 10
 
 
 @policies
@@ -101,30 +147,128 @@ def test_a_state_of_another_budget_is_refused(policy: str) -> None:
 
 
 @policies
-def test_sampling_draws_different_items_and_all_if_there_are_few(policy: str) -> None:
+def test_a_state_of_another_codec_is_refused(policy: str) -> None:
     memory = make(policy, 160)
-    assert memory.sample(3) == []
-    memory.offer([])
     memory.offer([item(0)])
-    assert [kept.id for kept in memory.sample(3)] == ["item 0"]
-    memory.offer([item(number) for number in range(1, 10)])
-    drawn = [kept.id for kept in memory.sample(6)]
-    assert len(set(drawn)) == 6
-    assert memory.sample(0) == []
+    with pytest.raises(CheckpointError, match="codec 'jpeg', not 'raw'"):
+        memory.load_state_dict(make(policy, 160, codec="jpeg").state_dict())
+    assert content(memory) == ["item 0"]
 
 
 @policies
-def test_items_do_not_keep_their_batch_alive(policy: str) -> None:
-    batch = torch.randint(256, (5, 3, 4, 4), dtype=torch.uint8)
+def test_sampling_draws_different_items_and_all_if_there_are_few(policy: str) -> None:
     memory = make(policy, 160)
-    memory.offer([Item(batch[0], torch.ones(1, dtype=torch.bool), torch.ones(1, dtype=torch.bool), "a")])
-    before = memory.items[0].image.clone()
-    assert memory.items[0].image.untyped_storage().nbytes() == 48
+    for draw in (memory.sample, memory.sample_evenly):
+        assert draw(3) == []
+    memory.offer([])
+    memory.offer([item(0)])
+    for draw in (memory.sample, memory.sample_evenly):
+        assert names(draw(3)) == ["item 0"]
+    memory.offer([item(number) for number in range(1, 10)])
+    for draw in (memory.sample, memory.sample_evenly):
+        assert len(set(names(draw(6)))) == 6
+        assert sorted(names(draw(100))) == sorted(content(memory))
+        assert draw(0) == []
+
+
+@policies
+@codecs
+def test_what_is_drawn_has_pixels_at_its_own_size(policy: str, codec: str) -> None:
+    offered = {one.id: one for one in map(varied, range(60))}
+    memory = make(policy, 100_000, codec=codec)
+    memory.offer(list(offered.values()))
+    assert len(memory) == 60
+    assert any(kept.image.ndim == 1 for kept in memory.items) == (codec != "raw")
+    for drawn in memory.sample(60) + memory.sample_evenly(60):
+        assert drawn.image.dtype == torch.uint8
+        assert drawn.image.shape == offered[drawn.id].image.shape
+        assert (drawn.image.float() - offered[drawn.id].image.float()).abs().mean() < 4
+        assert torch.equal(drawn.labels, offered[drawn.id].labels)
+
+
+@policies
+def test_even_draws_go_round_the_classes(policy: str) -> None:
+    memory = make(policy, 1000)
+    memory.offer([item(number, labels={0}) for number in range(30)])
+    memory.offer([item(number, labels={1}) for number in range(30, 35)])
+    memory.offer([item(number, labels=set()) for number in range(35, 40)])
+
+    def drawn(count: int) -> list[int]:
+        kinds = Counter(one.classes[0] for one in memory.sample_evenly(count))
+        return [kinds[0], kinds[1], kinds[-1]]
+
+    assert drawn(9) == [3, 3, 3]
+    assert drawn(20) == [10, 5, 5]
+    assert drawn(40) == [30, 5, 5]
+    first = Counter(memory.sample_evenly(1)[0].classes[0] for _ in range(3000))
+    assert all(abs(count - 1000) < 4.5 * math.sqrt(3000 * 2 / 9) for count in first.values())
+    single = Counter(one.id for _ in range(3000) for one in memory.sample_evenly(3) if one.classes == [1])
+    assert len(single) == 5
+    assert all(abs(count - 600) < 4.5 * math.sqrt(3000 * 4 / 25) for count in single.values())
+
+
+@policies
+@settings(max_examples=30, deadline=None)
+@given(labels=st.lists(st.sets(st.integers(0, 6), max_size=7), max_size=30), count=st.integers(0, 40))
+def test_even_draws_end_with_different_items_whatever_the_labels(
+    policy: str, labels: list[set[int]], count: int
+) -> None:
+    memory = make(policy, 480)
+    memory.offer([item(number, classes=7, labels=some) for number, some in enumerate(labels)])
+    drawn = names(memory.sample_evenly(count))
+    assert len(drawn) == len(set(drawn)) == min(count, len(labels))
+
+
+@policies
+def test_even_draws_cost_the_same_in_a_large_memory(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = []
+    original = torch.randint
+    for number in (100, 5000):
+        memory = make(policy, number)
+        memory.offer([item(n, 1, 1, classes=50, labels={n % 50, n % 7, 11}) for n in range(number)])
+        calls: list[int] = []
+        with monkeypatch.context() as patch:
+            patch.setattr(torch, "randint", lambda *args, **kw: (calls.append(1), original(*args, **kw))[1])  # noqa: B023
+            memory.sample_evenly(20)
+        draws.append(len(calls))
+    assert max(draws) <= 2 * 20 * 3  # for each item at most one draw of a class and of an item by label
+
+
+@policies
+def test_counts_are_those_of_the_items_held(policy: str) -> None:
+    memory = make(policy, 4000)
+    assert memory.counts().tolist() == []
+    widest = 0
+    for number in range(200):
+        memory.offer([varied(number)])
+        widest = max(widest, len(varied(number).labels))
+        expected = [sum(bool(kept.labels[c : c + 1].any()) for kept in memory.items) for c in range(widest)]
+        assert memory.counts().tolist() == expected
+
+
+@policies
+@codecs
+def test_items_do_not_keep_their_batch_alive(policy: str, codec: str) -> None:
+    batch = torch.randint(256, (5, 3, 4, 4), dtype=torch.uint8)
+    batch[1:] = 7
+    memory = make(policy, 1000, codec=codec)
+    known = torch.ones(2, 1, dtype=torch.bool)
+    memory.offer([Item(batch[0], known[0], known[1], "a")])
+    (kept,) = memory.items
+    before = memory.sample(1)[0].image.clone()
+    assert kept.image.untyped_storage().nbytes() == kept.image.numel() <= 48
+    assert kept.labels.untyped_storage().nbytes() == kept.known.untyped_storage().nbytes() == 1
     batch.zero_()
-    assert torch.equal(memory.items[0].image, before)
+    assert torch.equal(memory.sample(1)[0].image, before)
 
 
 @policies
 def test_a_negative_budget_is_refused(policy: str) -> None:
     with pytest.raises(ConfigError, match="-1"):
         make(policy, -1)
+
+
+@policies
+def test_an_unknown_codec_is_refused(policy: str) -> None:
+    with pytest.raises(ConfigError, match=r"unknown codec 'jpg'\. Did you mean 'jpeg'\? Accepted: raw, jpeg, webp\."):
+        make(policy, 10, codec="jpg")

@@ -1,14 +1,14 @@
 import pytest
 import torch
 
-from cuter.stream.augment import make_augment
+from cuter.stream.augment import Augmented, make_augment
 from cuter.stream.resize import resize
 
 
 def draw(kind: str, seed: int, images: torch.Tensor) -> torch.Tensor:
     with torch.random.fork_rng([]):
         torch.manual_seed(seed)
-        return make_augment(kind)(images)
+        return make_augment(kind)(images).images
 
 
 @pytest.mark.parametrize("kind", ["paper", "flip"])
@@ -54,6 +54,63 @@ def test_paper_gives_images_of_one_batch_different_operations() -> None:
     image = torch.rand(1, 3, 32, 32)
     out = draw("paper", 0, image.expand(12, -1, -1, -1).contiguous())
     assert len({tuple(row.sort().values.tolist()[::97]) for row in out.flatten(1)}) > 2
+
+
+def boxes_of(images: torch.Tensor, is_there: torch.Tensor) -> torch.Tensor:
+    """The boxes around what is there, one an image."""
+    boxes = []
+    for mask in is_there:
+        ys, xs = mask.nonzero().unbind(1)
+        boxes.append([int(xs.min()), int(ys.min()), int(xs.max()) + 1, int(ys.max()) + 1])
+    return torch.tensor(boxes).unsqueeze(1)
+
+
+def test_boxes_find_back_to_the_image_before_a_flip() -> None:
+    images = torch.zeros(20, 3, 40, 64)
+    images[:, :, 10:14, 50:57] = 1
+    torch.manual_seed(0)
+    augmented = make_augment("flip")(images)
+    there = boxes_of(augmented.images, augmented.images[:, 0] > 0)
+    assert len({tuple(box) for box in there[:, 0].tolist()}) == 2, "some are mirrored, some are not"
+    assert augmented.original_boxes(there)[:, 0].tolist() == [[50, 10, 57, 14]] * 20
+
+
+def test_boxes_find_back_through_rotation_shear_and_shift(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A box around what a distorted square became holds the square; and not much more."""
+    import kornia.augmentation as K
+
+    geometry = [[(name, -0.3, 0.3)] for name in ("shear_x", "shear_y", "translate_x", "translate_y")] + [
+        [("rotate", -30.0, 30.0)]
+    ]
+    policy = K.auto.RandAugment
+    monkeypatch.setattr(K.auto, "RandAugment", lambda n, m: policy(n=n, m=m, policy=geometry))
+    monkeypatch.setattr(K, "RandomErasing", lambda **_: lambda images: images)
+    images = torch.zeros(30, 3, 96, 96)
+    images[:, :, 40:60, 38:62] = 1
+    torch.manual_seed(1)
+    augmented = make_augment("paper")(images)
+    there = boxes_of(augmented.images, augmented.images[:, 0] > 0.5)
+    assert len({tuple(box) for box in there[:, 0].tolist()}) > 5
+    found = augmented.original_boxes(there)[:, 0]
+    low, high = found[:, :2], found[:, 2:]
+    assert (low <= torch.tensor([39, 41])).all()
+    assert (high >= torch.tensor([61, 59])).all()
+    assert (low >= 8).all()
+    assert (high <= 90).all()
+
+
+def test_boxes_stay_inside_the_image() -> None:
+    augmented = Augmented(torch.zeros(1, 3, 10, 20), torch.tensor([[[1.0, 0, -50], [0, 1, 0], [0, 0, 1]]]))
+    boxes = torch.tensor([[[0, 0, 5, 10], [0, 0, 0, 0]]])
+    x1, y1, x2, y2 = augmented.original_boxes(boxes)[0, 0].tolist()
+    assert x1 == x2 == 20, "all of it lies beyond the right edge: nothing is left"
+    assert (y1, y2) == (0, 10)
+
+
+def test_no_image_at_all() -> None:
+    for kind in ("flip", "none"):
+        augmented = make_augment(kind)(torch.zeros(0, 3, 8, 8))
+        assert augmented.original_boxes(torch.zeros(0, 2, 4, dtype=torch.long)).shape == (0, 2, 4)
 
 
 def test_resize_keeps_what_fits_and_squashes_the_rest() -> None:

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
+from torch import Tensor
 
 from cuter.cut import Localiser, fiedler_values, gaussian_affinity
 from cuter.cut.graph import unit_features
@@ -28,7 +29,7 @@ from cuter.errors import ConfigError, DataError
 from cuter.experiment.assess_report import assessment_markdown, plot
 from cuter.experiment.cutting import Photos, Progress, cut_summary, read_photos, results_folder, short_name
 from cuter.experiment.environment import describe_environment
-from cuter.experiment.pictures import THUMBNAIL, Box, contact_sheet, cutouts, marked
+from cuter.experiment.pictures import THUMBNAIL, Box, Cutout, contact_sheet, cutouts, marked
 from cuter.learn.devices import choose_device
 from cuter.measure.localisation import average_precision_50, corloc, mean_interval, rank_correlation
 from cuter.registry import did_you_mean
@@ -90,7 +91,7 @@ def assess(
             tell(f"{number + 1}/{len(wanted)}  {cut_summary(localiser)}")
             seen = Seen()
             for photos in read_photos([sample.path for sample in samples], localiser.backbone.image_size):
-                _look(localiser, photos, samples, seen, rounds=rounds, sigma=sigma)
+                _look_at_photos(localiser, photos, samples, seen, rounds=rounds, sigma=sigma)
                 progress(number * len(samples) + len(seen.sizes) + len(seen.unreadable), len(wanted) * len(samples))
             if not seen.sizes:
                 raise DataError(
@@ -124,8 +125,12 @@ def draw(dataset: Dataset, split: str, images: int, seed: int) -> list[Sample]:
     """Draw so many images of a split, always the same ones for a seed; all of them if there are no more."""
     if split not in SPLITS:
         raise ConfigError(f"unknown split {split!r}.{did_you_mean(split, list(SPLITS))}")
-    samples = dataset.train if split == "train" else dataset.test
-    chosen = np.random.default_rng(seed).permutation(len(samples))[:images]
+    return pick(dataset.train if split == "train" else dataset.test, images, seed)
+
+
+def pick(samples: Sequence[Sample], count: int, seed: int = 0) -> list[Sample]:
+    """Draw so many samples, always the same ones for a seed, in their order; all of them if there are no more."""
+    chosen = np.random.default_rng(seed).permutation(len(samples))[:count]
     return [samples[i] for i in sorted(chosen.tolist())]
 
 
@@ -147,31 +152,51 @@ class Seen:
         return any(len(truth) for truth in self.truths)
 
 
-def _look(
-    localiser: Localiser, photos: Photos, samples: Sequence[Sample], seen: Seen, *, rounds: int, sigma: float
-) -> None:
-    """Note the Fiedler values and the cut-outs of a batch."""
-    seen.unreadable |= {str(samples[place].path): reason for place, reason in photos.unreadable.items()}
-    if not photos.places:
-        return
-    features = localiser.features(photos.pixels)
+def look(
+    localiser: Localiser,
+    pixels: Tensor,
+    truths: Sequence[Boxes],
+    sizes: Sequence[tuple[int, int]],
+    seen: Seen,
+    *,
+    rounds: int = 2,
+    sigma: float = SIGMA,
+) -> list[list[Cutout]]:
+    """Note the Fiedler values and the cut-outs of a batch, and return the latter.
+
+    Boxes, true and found, are in pixels of an image of `sizes` (width, height), whatever size is encoded.
+    """
+    features = localiser.features(pixels)
     regions = localiser.cut_features(features, rounds).to("cpu")
     for some in in_groups(unit_features(features.patches)):
         values = fiedler_values(gaussian_affinity(some, sigma)) / some.shape[1]
         seen.fiedler += values.clamp(min=0).tolist()  # round-off may leave a zero slightly below
-    for index, (place, original) in enumerate(zip(photos.places, photos.originals, strict=True)):
-        sample = samples[place]
-        here = [one for one in cutouts(regions, index, original.size) if one.found]
-        truths = [(box.x1, box.y1, box.x2, box.y2) for box in sample.boxes]
-        seen.found.append(_boxes([one.box for one in here]))
-        seen.scores.append(np.array([one.score for one in here]))
-        seen.truths.append(_boxes(truths))
-        seen.sizes.append(original.size)
+    found = [[one for one in cutouts(regions, i, size) if one.found] for i, size in enumerate(sizes)]
+    seen.found += [as_boxes([one.box for one in here]) for here in found]
+    seen.scores += [np.array([one.score for one in here]) for here in found]
+    seen.truths += truths
+    seen.sizes += sizes
+    return found
+
+
+def _look_at_photos(
+    localiser: Localiser, photos: Photos, samples: Sequence[Sample], seen: Seen, *, rounds: int, sigma: float
+) -> None:
+    """Note what is found in a batch of photos, and the first ones for the contact sheet."""
+    seen.unreadable |= {str(samples[place].path): reason for place, reason in photos.unreadable.items()}
+    if not photos.places:
+        return
+    here = [samples[place] for place in photos.places]
+    truths = [[(box.x1, box.y1, box.x2, box.y2) for box in sample.boxes] for sample in here]
+    sizes = [original.size for original in photos.originals]
+    found = look(localiser, photos.pixels, list(map(as_boxes, truths)), sizes, seen, rounds=rounds, sigma=sigma)
+    for sample, original, regions, true in zip(here, photos.originals, found, truths, strict=True):
         if len(seen.thumbnails) < SHEET:
-            seen.thumbnails.append((marked(original, here, THUMBNAIL, truths, details=False), sample.path.name))
+            seen.thumbnails.append((marked(original, regions, THUMBNAIL, true, details=False), sample.path.name))
 
 
-def _boxes(corners: Sequence[Box]) -> Boxes:
+def as_boxes(corners: Sequence[Box]) -> Boxes:
+    """Return corners as an array (k, 4), also where there are none."""
     return np.array(corners, dtype=np.float64).reshape(-1, 4)
 
 
@@ -203,7 +228,7 @@ def reference(seen: Seen) -> dict[str, float]:
     margin = (1 - CENTRE) / 2
     shares = {"whole image": (0.0, 1.0), "centre": (margin, 1 - margin)}
     return {
-        name: corloc([_boxes([(low * w, low * h, high * w, high * h)]) for w, h in seen.sizes], seen.truths)
+        name: corloc([as_boxes([(low * w, low * h, high * w, high * h)]) for w, h in seen.sizes], seen.truths)
         for name, (low, high) in shares.items()
     }
 

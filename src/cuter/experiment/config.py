@@ -32,6 +32,9 @@ class RunConfig(LearnerSettings):
     batch_size: int = Field(12, ge=1, description="Images of the stream in each step.")
     limit_train: int | None = Field(None, ge=1, description="Use only this many training images, a fixed draw.")
     limit_test: int | None = Field(None, ge=1, description="Use only this many test images, a fixed draw.")
+    probe_images: int = Field(
+        64, ge=0, description="Test images on which localisation is measured after each task (0: none)."
+    )
     test_batch_size: int = Field(64, ge=1, description="Images tested at once.")
     workers: int = Field(1, ge=0, description="Processes that decode images ahead (0: decode in this one).")
     strict: bool = Field(False, description="Make an unreadable image an error instead of skipping it.")
@@ -74,6 +77,7 @@ def with_absolute_paths(config: RunConfig) -> RunConfig:
         update={
             "data_root": config.data_root.expanduser().resolve(),
             "backbone": absolute(config.backbone),
+            "localiser": absolute(config.localiser),
             "class_order": absolute(config.class_order) if isinstance(config.class_order, str) else config.class_order,
         }
     )

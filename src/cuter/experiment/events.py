@@ -21,12 +21,16 @@ class Events:
         """Note a step."""
         self._scalar("train/loss", step.loss, number)
         self._scalar("train/memory_fill", fill, number)
+        for outcome, count in step.selection.items():
+            self._scalar(f"selection/{outcome}", count, number)
 
-    def tested(self, result: TaskResult, number: int) -> None:
+    def tested(self, result: TaskResult, localisation: dict[str, float], number: int) -> None:
         """Note the figures after a task."""
         for figure, value in result.scores.figures.items():
             if value is not None:
                 self._scalar(f"test/{figure}", value, number)
+        for figure, value in localisation.items():
+            self._scalar(f"localisation/{figure}", value, number)
         for name, ap in result.ap.items():
             if ap is not None:
                 self._scalar(f"ap/{name}", ap, number)

@@ -17,7 +17,10 @@ from cuter.experiment.display import Display
 from cuter.experiment.environment import describe_environment
 from cuter.experiment.events import Events
 from cuter.experiment.plan import Plan, make_plan
+from cuter.experiment.probe import Probe
 from cuter.experiment.progress import Progress
+from cuter.experiment.purity import purity
+from cuter.experiment.run_pictures import draw_run
 from cuter.experiment.stopping import StopRequest, stop_on_signals
 from cuter.learn.learner import Learner, Step
 from cuter.learn.settings import LearnerSettings
@@ -100,6 +103,8 @@ class Run:
         self.learner = learner
         self.progress = progress
         self.display = display
+        probed = [visit.sample for visit in plan.test[-1]]  # images of all classes, also before all are learned
+        self.probe = Probe.of(probed, config.probe_images, learner.backbone.image_size)
         self.events = Events(directory.path / "tensorboard", learner.steps + 1)
         self.saved_at = (learner.steps, time.monotonic())
 
@@ -155,10 +160,11 @@ class Run:
             multilabel_scores(torch.cat(scores), torch.cat(labels), torch.cat(known)),
             images=sum(map(len, scores)),
         )
+        localisation = self.probe.measure(self.learner.backbone)
         self.progress.test_seconds += time.monotonic() - mark
         self.progress.results.append(result)
         self.progress.task, self.progress.batch = task + 1, 0
-        self._note_test(result)
+        self._note_test(result, localisation)
         self._checkpoint()
 
     def _load(self, batches: Sequence[Sequence[Visit]], names: Sequence[str], start: int = 0) -> Iterator[Loaded]:
@@ -191,6 +197,7 @@ class Run:
             "train_images_per_second": round(progress.images / max(progress.train_seconds, 1e-9), 2),
         }
         self.directory.write_summary(summary)
+        draw_run(self.directory.path)
         self.display.finish(results, skipped=len(progress.skipped))
         return summary
 
@@ -198,15 +205,25 @@ class Run:
         memory = self.learner.memory
         if step.images:
             line = {"step": self.learner.steps, "task": self.progress.task, "loss": step.loss, "memory": len(memory)}
-            self.directory.append_metrics(line)
+            self.directory.append_metrics(line | ({"selection": step.selection} if step.selection else {}))
             self.events.learned(step, memory.fill, self.learner.steps)
         self.display.learned(arrived, step.loss, memory.fill)
 
-    def _note_test(self, result: TaskResult) -> None:
+    def _note_test(self, result: TaskResult, localisation: dict[str, float]) -> None:
         logger.info("%s: mAP %s over %d images", result.name, result.scores["map"], result.images)
-        self.directory.append_metrics({"step": self.learner.steps, "test": result.as_dict()})
-        self.events.tested(result, self.learner.steps)
+        held = dict(zip(self.learner.labels.names, self.learner.memory.counts().tolist(), strict=False))
+        line = {"step": self.learner.steps, "test": result.as_dict(), "localisation": localisation, "classes": held}
+        if (share := self._purity()) is not None:
+            line["purity"] = share
+        self.directory.append_metrics(line)
+        self.events.tested(result, localisation, self.learner.steps)
         self.display.end_task(self.progress.results)
+
+    def _purity(self) -> float | None:
+        visits = (visit for batches in self.plan.learn for batch in batches for visit in batch)
+        samples = {visit.sample.id: visit.sample for visit in visits}
+        learner = self.learner
+        return purity(learner.memory.items, learner.labels.names, samples, learner.backbone.image_size)
 
     def _note_skipped(self, skipped: Sequence[Unreadable]) -> None:
         for image in skipped:

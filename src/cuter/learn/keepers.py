@@ -1,19 +1,26 @@
 """Keepers answer: what of a batch may be kept?"""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from cuter.learn.model import View
 from cuter.memory import Item
 from cuter.stream.batch import Batch
 
-Keeper = Callable[[Batch, View], list[Item]]
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """Items for memory, and what became of all that was considered: how many were kept, and refused for what."""
+
+    items: Sequence[Item]
+    selection: Counter[str] = field(default_factory=Counter)
 
 
-def whole_images(batch: Batch, view: View) -> list[Item]:
+Keeper = Callable[[Batch, View], Kept]
+
+
+def whole_images(batch: Batch, view: View) -> Kept:
     """Offer every image as it came, with what is known of its labels."""
-    return [
-        Item(image, labels, known, id)
-        for image, labels, known, id in zip(
-            batch.images.cpu(), batch.labels.cpu(), batch.known.cpu(), batch.ids, strict=True
-        )
-    ]
+    rows = zip(batch.images.cpu(), batch.labels.cpu(), batch.known.cpu(), batch.ids, strict=True)
+    return Kept([Item(image, labels, known, id) for image, labels, known, id in rows])

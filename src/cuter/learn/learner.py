@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,14 +14,15 @@ from PIL.Image import Image
 from torch import Tensor
 
 from cuter.backbone import Backbone, load_backbone
-from cuter.errors import BatchError, CheckpointError, ConfigError, CuterError
+from cuter.cut import Localiser
+from cuter.errors import BatchError, CheckpointError, CuterError
 from cuter.learn.devices import choose_device
 from cuter.learn.losses import asymmetric_loss
 from cuter.learn.model import Model
-from cuter.learn.recipe import METHODS
+from cuter.learn.parts import load_localiser, make_keeper, make_localise, make_regulariser
 from cuter.learn.replay import as_batch
 from cuter.learn.settings import LearnerSettings
-from cuter.learn.targets import TARGETS
+from cuter.learn.targets import REPLAY_TARGETS, STREAM_TARGETS
 from cuter.memory import MEMORIES
 from cuter.settings import validated
 from cuter.storage import load_state, save_states, verify
@@ -31,7 +32,7 @@ from cuter.stream.images import read_images
 from cuter.stream.labels import LabelSpace
 from cuter.stream.resize import resize
 
-FORMAT = 1  # of a saved learner
+FORMAT = 2  # of a saved learner
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +42,15 @@ class Step:
     images: int = 0
     replayed: int = 0
     loss: float = 0.0
+    selection: Mapping[str, int] = field(default_factory=dict)  # what became of its cut-outs
 
 
 class Learner:
     """Learns from a stream of batches, each image seen once, and predicts at any time."""
 
-    def __init__(self, settings: LearnerSettings, backbone: Backbone, device: str = "auto"):
-        recipe = METHODS[settings.method]
+    def __init__(
+        self, settings: LearnerSettings, backbone: Backbone, device: str = "auto", localiser: Localiser | None = None
+    ):
         self.settings = settings
         self.device = choose_device(device)
         self.labels = LabelSpace()
@@ -55,10 +58,14 @@ class Learner:
         self.criterion = asymmetric_loss
         self.augment = make_augment(settings.augment)
         self.generator = torch.Generator().manual_seed(settings.seed)
-        self.keeper = recipe.keeper
-        self.target = TARGETS[settings.replay_unknown]
+        self.localiser = localiser and localiser.to(self.device)
+        self.localise = make_localise(settings, backbone, self.localiser)
+        self.regularise = make_regulariser(settings)
         budget = settings.memory_images * backbone.image_size**2
-        self.memory = MEMORIES[settings.memory or recipe.memory](budget, self.generator)
+        self.memory = MEMORIES[settings.memory](budget, self.generator, settings.memory_codec)
+        self.keeper = make_keeper(settings, self.model, self.memory)
+        self.stream_target = STREAM_TARGETS[settings.stream_unknown]
+        self.replay_target = REPLAY_TARGETS[settings.replay_unknown]
         self.optimizer = torch.optim.AdamW(
             backbone.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True
         )
@@ -71,12 +78,8 @@ class Learner:
         """Build a learner. `backbone` may be a name for `load_backbone`; `settings` are fields of `LearnerSettings`."""
         checked = validated(LearnerSettings, {"method": method, **settings})
         if not isinstance(backbone, Backbone):
-            backbone = load_backbone(backbone, features=checked.features)
-        elif checked.features not in (None, backbone.features):
-            raise ConfigError(
-                f"features is {checked.features!r}, but the backbone was made to give {backbone.features}"
-            )
-        return cls(checked, backbone, device)
+            backbone = load_backbone(backbone)
+        return cls(checked, backbone, device, load_localiser(checked, backbone))
 
     @property
     def backbone(self) -> Backbone:
@@ -93,15 +96,18 @@ class Learner:
             return Step()
         batch = self._align(batch)
         with self._randomness():
-            replay = self.target(self._draw_replay())
-            view = self.model(self.augment(_unit(batch.images)))
-            loss = self.criterion(view.logits, batch.labels, batch.known)
+            replay = self.replay_target(self._draw_replay())
+            seen = self.augment(_unit(batch.images))
+            view = self.localise(seen, self.model(seen.images))  # one forward: logits and patch features
+            told = self.stream_target(batch, view.logits)
+            loss = self.criterion(view.logits, told.labels, told.known) + self.regularise(view)
             if len(replay):
-                replayed = self.model(self.augment(_unit(replay.images)))
+                replayed = self.model(self.augment(_unit(replay.images)).images)
                 loss = loss + self.criterion(replayed.logits, replay.labels, replay.known)
             self._step(loss)
-            self.memory.offer(self.keeper(batch, view))
-        return Step(len(batch), len(replay), loss.item())
+            kept = self.keeper(batch, view)
+            self.memory.offer(kept.items)
+        return Step(len(batch), len(replay), loss.item(), kept.selection)
 
     def predict(
         self, images: Tensor | Iterable[str | Path | bytes | Image], batch_size: int = 64
@@ -163,6 +169,7 @@ class Learner:
             "optimizer": {str(index): values for index, values in state.items()},
             "generator": self.generator.get_state(),
             "memory": self.memory.state_dict(),
+            "localiser": _localiser_state(self.localiser),
         }
 
     @classmethod
@@ -171,7 +178,8 @@ class Learner:
         if state.get("format") != FORMAT:
             raise CheckpointError(f"saved in format {state.get('format')}, but this version reads format {FORMAT}")
         settings = validated(LearnerSettings, state["settings"])
-        learner = cls(settings, Backbone.from_description(state["backbone"]), device)
+        backbone = Backbone.from_description(state["backbone"])
+        learner = cls(settings, backbone, device, _localiser_of(state["localiser"]))
         names = iter(state["labels"])
         for count in state["blocks"]:
             learner._grow([next(names) for _ in range(count)])
@@ -196,7 +204,8 @@ class Learner:
             self.optimizer.add_param_group({"params": rows, "lr": self.settings.head_lr})
 
     def _draw_replay(self) -> Batch:
-        items = self.memory.sample(self.settings.replay_size)
+        draw = self.memory.sample if self.settings.replay_draw == "uniform" else self.memory.sample_evenly
+        items = draw(self.settings.replay_size)
         return as_batch(items, self.labels.names, self.backbone.image_size).to(self.device)
 
     def _fit(self, images: Tensor) -> Tensor:
@@ -224,3 +233,18 @@ class Learner:
 
 def _unit(images: Tensor) -> Tensor:
     return images.float() / 255
+
+
+def _localiser_state(localiser: Localiser | None) -> dict[str, Any]:
+    """Return a frozen localiser with its weights: a run must go on without the place that they came from."""
+    if localiser is None:
+        return {}
+    return {"backbone": localiser.backbone.describe(), "model": localiser.backbone.state_dict()}
+
+
+def _localiser_of(state: dict[str, Any]) -> Localiser | None:
+    if not state:
+        return None
+    backbone = Backbone.from_description(state["backbone"])
+    backbone.load_state_dict(state["model"])
+    return Localiser(backbone)

@@ -5,17 +5,24 @@ from dataclasses import dataclass
 from torch import Tensor, nn
 
 from cuter.backbone import Backbone
+from cuter.cut import Regions
 from cuter.learn.heads import LinearHead
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What one forward gives: logits (B, C), the pooled embedding (B, D), patch features (B, n, d) on a grid."""
+    """What one forward gives: logits (B, C), the pooled embedding (B, D), patch features (B, n, d) on a grid.
+
+    Where a part of the learner asked for them: the regions that were cut, and their boxes (B, rounds, 4), half-open
+    x1, y1, x2, y2 in pixels of the images before augmentation; empty where nothing was found.
+    """
 
     logits: Tensor
     embedding: Tensor
     patches: Tensor
     grid: tuple[int, int]
+    regions: Regions | None = None
+    boxes: Tensor | None = None
 
 
 class Model(nn.Module):

@@ -1,18 +1,18 @@
 """A method is a choice of parts, written down in one file of `cuter.learn.methods`."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
-from cuter.learn.keepers import Keeper
 from cuter.registry import Registry
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """The parts of a method."""
+    """What a method chooses: values for fields of `LearnerSettings`. The user's own choices go before them."""
 
     summary: str
-    keeper: Keeper  # what of a batch may be kept?
-    memory: str  # what stays, within a budget of pixels?
+    choices: Mapping[str, Any] = field(default_factory=dict)
 
 
 METHODS: Registry[Recipe] = Registry("method", "cuter.learn.methods")

@@ -1,27 +1,65 @@
 """What a learner can be told. Every field is also a command-line option and a field of a run's configuration."""
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from cuter.errors import UnknownNameError
+from cuter.registry import did_you_mean
 
 Augmentation = Literal["flip", "paper", "none"]
+LEARNER, PRETRAINED = "learner", "pretrained"  # names of localisers that are no backbones
 PATCH_FEATURES = r"^(tokens|(keys|values|queries)(@[1-9]\d*)?)$"
 
 
 class LearnerSettings(BaseModel):
-    """Settings of a learner, all with defaults."""
+    """Settings of a learner, all with defaults. What is not given is what the method chooses, else the default."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
-    method: str = Field("rs", description="Method, a recipe of parts.")
-    memory: str | None = Field(None, description="Memory policy instead of the method's own.")
+    method: str = Field("rs", description="Method: a named choice of the parts and settings below.")
+    keeper: Literal["whole-images", "cut-outs"] = Field(
+        "whole-images", description="What of a batch may be kept: whole-images or cut-outs."
+    )
+    memory: str = Field("reservoir", description="Memory policy: what stays within the budget.")
     memory_images: int = Field(
         1000, ge=0, description="Memory budget, counted in pixels: as many as this number of whole images has."
     )
+    memory_codec: Literal["raw", "jpeg", "webp"] = Field(
+        "raw", description="How memory stores pixels: raw; jpeg or webp hold several times more in as many bytes."
+    )
+    rounds: int = Field(2, ge=1, description="Cut-outs: regions looked for in each image.")
+    localiser: str = Field(
+        LEARNER,
+        description="Cut-outs: who finds the regions: learner, pretrained (the backbone as it was before learning), or "
+        "the name of another backbone, which stays as it is.",
+    )
+    selection: Literal["paper", "relative"] = Field(
+        "paper",
+        description="Cut-outs: which are certain enough: paper (scores above tau1 or tau2, second score below 0.5), or "
+        "relative (no less certain than the whole image).",
+    )
+    tau1: float = Field(0.55, ge=0, le=1, description="Selection 'paper': least score for classes that memory lacks.")
+    tau2: float = Field(0.8, ge=0, le=1, description="Selection 'paper': least score for the other classes.")
+    fallback: Literal["none", "whole-image"] = Field(
+        "none",
+        description="Cut-outs: what is kept of an image without a certain one if memory lacks its class: none, or the "
+        "whole-image.",
+    )
+    stream_unknown: Literal["ignored", "absent-if-sure"] = Field(
+        "ignored",
+        description="What a stream image says of classes that nobody looked for in it: ignored, or absent-if-sure: "
+        "where the model itself gives them a low score.",
+    )
     replay_size: int = Field(6, ge=0, description="Items replayed in each step.")
+    replay_draw: Literal["uniform", "by-class"] = Field(
+        "uniform", description="How replayed items are drawn: uniform, or by-class, from each class by turns."
+    )
     replay_unknown: Literal["absent", "ignored"] = Field(
         "absent", description="What a replayed item says of classes that nobody looked for in it: absent or ignored."
     )
+    regulariser: str = Field("none", description="What else patch features should obey (docs/regularisers.md).")
+    alpha: float = Field(0.1, ge=0, description="Weight of the regulariser.")
     lr: float = Field(2e-5, gt=0, description="Learning rate of AdamW for the backbone.")
     head_lr: float = Field(1e-3, gt=0, description="Learning rate for the head, whose rows start from nothing.")
     weight_decay: float = Field(1e-4, ge=0, description="Weight decay of AdamW.")
@@ -34,19 +72,29 @@ class LearnerSettings(BaseModel):
     )
     seed: int = Field(0, ge=0, description="Seed of everything that is drawn at random.")
 
-    @field_validator("method")
+    @model_validator(mode="before")
     @classmethod
-    def _known_method(cls, name: str) -> str:
+    def _as_the_method_chooses(cls, values: Any) -> Any:
+        if not isinstance(values, dict):
+            return values
         from cuter.learn.recipe import METHODS  # here, because torch comes with it and --help must not wait for it
 
-        METHODS[name]
-        return name
+        name = values.get("method", cls.model_fields["method"].default)
+        return {**METHODS[name].choices, **values} if isinstance(name, str) else values
 
     @field_validator("memory")
     @classmethod
-    def _known_memory(cls, name: str | None) -> str | None:
-        if name is not None:
-            from cuter.memory import MEMORIES
+    def _known_memory(cls, name: str) -> str:
+        from cuter.memory import MEMORIES
 
-            MEMORIES[name]
+        MEMORIES[name]
+        return name
+
+    @field_validator("regulariser")
+    @classmethod
+    def _known_regulariser(cls, name: str) -> str:
+        from cuter.learn.regularisers import REGULARISERS
+
+        if name not in ("none", *REGULARISERS):
+            raise UnknownNameError(f"unknown regulariser {name!r}.{did_you_mean(name, ['none', *REGULARISERS])}")
         return name

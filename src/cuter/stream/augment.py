@@ -5,11 +5,41 @@ image is decoded; the rest is done here.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-Augment = Callable[[Tensor], Tensor]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Augmented:
+    """Augmented images, and where their pixels went: x' = M x for homogeneous pixel positions, M of (B, 3, 3)."""
+
+    images: Tensor
+    matrices: Tensor
+
+    def original_boxes(self, boxes: Tensor) -> Tensor:
+        """Return what boxes (B, k, 4) cover in the original images: half-open x1, y1, x2, y2 in whole pixels.
+
+        A box that was turned or sheared becomes the upright box around it, as far as the image goes.
+        """
+        height, width = self.images.shape[-2:]
+        x1, y1, x2, y2 = boxes.unbind(dim=-1)
+        x2, y2 = x2 - 1, y2 - 1  # the last pixels inside
+        corners = torch.stack([torch.stack([x1, x2, x1, x2], dim=-1), torch.stack([y1, y1, y2, y2], dim=-1)], dim=-1)
+        there = torch.cat([corners, torch.ones_like(corners[..., :1])], dim=-1).to(self.matrices)  # (B, k, 4, 3)
+        back = there @ torch.linalg.inv(self.matrices).mT.unsqueeze(1)
+        positions = back[..., :2] / back[..., 2:]
+        first, last = (positions + ROUND_OFF).floor().amin(dim=2), (positions - ROUND_OFF).ceil().amax(dim=2)
+        limits = boxes.new_tensor([width, height])
+        low = first.to(boxes).clamp(min=0).minimum(limits)
+        high = (last.to(boxes) + 1).clamp(min=0).minimum(limits)
+        return torch.cat([low, high], dim=-1)
+
+
+Augment = Callable[[Tensor], Augmented]
+
+ROUND_OFF = 1e-2  # of a pixel
 
 # kornia draws RandAugment's operations once a call. Small groups give images of one batch different operations,
 # at nearly the cost of one call.
@@ -17,21 +47,23 @@ GROUP = 3
 
 
 def make_augment(kind: str) -> Augment:
-    """Return a function from float images in 0..1 to augmented ones: 'paper', 'flip' or 'none'.
+    """Return what augments float images in 0..1: 'paper', 'flip' or 'none'.
 
     It draws from torch's global generator, as kornia does.
     """
     if kind == "none":
-        return lambda images: images
+        return lambda images: Augmented(images, torch.eye(3, device=images.device).expand(len(images), 3, 3))
     import kornia.augmentation as K
 
     if kind == "flip":
-        return K.RandomHorizontalFlip(p=0.5)  # type: ignore[no-any-return]
-    policy = K.auto.RandAugment(n=2, m=9, transformation_matrix_mode="skip")
+        flip = K.RandomHorizontalFlip(p=0.5)
+        return lambda images: Augmented(flip(images), flip.transform_matrix)
+    policy = K.auto.RandAugment(n=2, m=9)
     cut_out = K.RandomErasing(p=1.0, scale=(0.25, 0.25), ratio=(1.0, 1.0), value=0.5)
 
-    def augment(images: Tensor) -> Tensor:
-        groups = [policy(images[start : start + GROUP]) for start in range(0, len(images), GROUP)]
-        return cut_out(torch.cat(groups)).clamp(0, 1)  # type: ignore[no-any-return]
+    def augment(images: Tensor) -> Augmented:
+        groups = [(policy(some), policy.transform_matrix) for some in torch.split(images, GROUP)]
+        pixels = cut_out(torch.cat([some for some, _ in groups])).clamp(0, 1)
+        return Augmented(pixels, torch.cat([matrices for _, matrices in groups]))
 
     return augment

@@ -1,0 +1,43 @@
+"""Whether cut-outs in memory show what they are labelled with, where the data set has boxes to tell."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from cuter.memory import Item
+from cuter.stream.samples import Sample
+
+SHARE = 0.5  # of the object in the cut-out, or of the cut-out in the object
+
+
+def purity(items: Sequence[Item], names: Sequence[str], samples: Mapping[str, Sample], image_size: int) -> float | None:
+    """Return the share of cut-outs that show an object of their label; None without cut-outs or boxes.
+
+    A cut-out shows an object if half of the object's box lies in it, or half of it in the object's box, as in a
+    close-up. Boxes of items are in pixels of images that were squashed to `image_size`.
+    """
+    verdicts = [
+        _shows(item.box, names[item.classes[0]], samples[item.id], image_size)
+        for item in items
+        if item.box is not None and samples[item.id].boxes
+    ]
+    return float(np.mean(verdicts)) if verdicts else None
+
+
+def _shows(box: tuple[int, int, int, int], name: str, sample: Sample, image_size: int) -> bool:
+    with Image.open(sample.path) as image:  # reads the header only
+        scale = np.array([image.width, image.height] * 2) / image_size
+    objects = np.array([(o.x1, o.y1, o.x2, o.y2) for o in sample.boxes if o.label == name]).reshape(-1, 4)
+    cut_out = np.array(box) * scale
+    shared = _area(
+        np.concatenate([np.maximum(objects[:, :2], cut_out[:2]), np.minimum(objects[:, 2:], cut_out[2:])], 1)
+    )
+    return bool((shared >= SHARE * np.minimum(_area(objects), _area(cut_out[None]))).any())
+
+
+def _area(boxes: NDArray[np.float64]) -> NDArray[np.float64]:
+    sides: NDArray[np.float64] = (boxes[:, 2:] - boxes[:, :2]).clip(min=0)
+    areas: NDArray[np.float64] = sides.prod(axis=1)
+    return areas

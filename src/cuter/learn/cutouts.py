@@ -1,0 +1,93 @@
+"""The cut-out keeper (paper, Sec. 2.2): regions that the model recognises as exactly one of the image's labels."""
+
+from collections import Counter
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+
+from cuter.learn.keepers import Kept, whole_images
+from cuter.learn.model import Model, View
+from cuter.learn.selection import KEPT, Candidates, Verdicts
+from cuter.memory import Item
+from cuter.stream.batch import Batch
+from cuter.stream.resize import resize
+
+NO_REGION, WHOLE_IMAGE = "no region", "whole image"
+
+Select = Callable[[Candidates], Verdicts]
+Lacks = Callable[[int], Tensor]  # which of so many classes memory lacks, (C,)
+
+
+class CutOuts:
+    """Offers the certain cut-outs of a batch, each as an item of one class.
+
+    They are cut from the images as they came: what augmentation did to the geometry is undone, so that memory holds
+    true pixels at their native size, and replay augments them afresh.
+    """
+
+    def __init__(self, model: Model, select: Select, lacks: Lacks | None):
+        self.model = model
+        self.select = select
+        self.lacks = lacks
+
+    def __call__(self, batch: Batch, view: View) -> Kept:
+        """Offer the certain cut-outs and, in place of those that are missing, whole images of classes that starve."""
+        kept = self._cut_outs(batch, view)
+        if self.lacks is None:
+            return kept
+        has_some = {item.id for item in kept.items}
+        starves = (batch.labels.cpu() & self.lacks(batch.labels.shape[1])).any(dim=1).tolist()
+        whole = [
+            item
+            for item, is_lacking in zip(whole_images(batch, view).items, starves, strict=True)
+            if is_lacking and item.id not in has_some
+        ]
+        return Kept([*kept.items, *whole], kept.selection + Counter({WHOLE_IMAGE: len(whole)}))
+
+    def _cut_outs(self, batch: Batch, view: View) -> Kept:
+        """Look at all cut-outs of a batch once more, in one forward, and keep those that are certain."""
+        assert view.boxes is not None
+        found = [
+            (index, (x1, y1, x2, y2))
+            for index, boxes in enumerate(view.boxes.tolist())
+            for x1, y1, x2, y2 in boxes
+            if x1 < x2 and y1 < y2
+        ]
+        selection = Counter({NO_REGION: view.boxes.shape[0] * view.boxes.shape[1] - len(found)})
+        if not found:
+            return Kept([], selection)
+        crops = [batch.images[index, :, y1:y2, x1:x2] for index, (x1, y1, x2, y2) in found]
+        of = [index for index, _ in found]
+        candidates = Candidates(
+            scores=self._scores(crops, size=batch.images.shape[-1]),
+            image_scores=torch.sigmoid(view.logits.detach().float())[of],
+            labels=batch.labels[of],
+            known=batch.known[of],
+        )
+        verdicts = self.select(candidates)
+        selection.update(verdicts.reasons)
+        columns, known = verdicts.columns.tolist(), candidates.known.cpu()
+        items = [
+            Item(crops[n].cpu(), _only(columns[n], known.shape[1]), known[n], batch.ids[index], box)
+            for n, (index, box) in enumerate(found)
+            if verdicts.reasons[n] == KEPT
+        ]
+        return Kept(items, selection)
+
+    @torch.no_grad()
+    def _scores(self, crops: list[Tensor], size: int) -> Tensor:
+        """Return the scores (k, C) of crops, resized to what the model sees."""
+        images = torch.cat([resize(pixels[None], size) for pixels in crops])
+        self.model.eval()
+        try:
+            return torch.sigmoid(self.model(images).logits.float())
+        finally:
+            self.model.train()
+
+
+def _only(column: int, columns: int) -> Tensor:
+    """Return the labels of an item that shows one class."""
+    labels = torch.zeros(columns, dtype=torch.bool)
+    labels[column] = True
+    return labels

@@ -1,0 +1,84 @@
+"""From settings to the parts of a learner."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import torch
+from torch import Tensor
+
+from cuter.backbone import Backbone, load_backbone
+from cuter.cut import Localiser, cut_settings
+from cuter.learn.cutouts import CutOuts
+from cuter.learn.keepers import Keeper, whole_images
+from cuter.learn.localise import frozen_regions, own_regions, with_regions
+from cuter.learn.model import Model, View
+from cuter.learn.regularisers import REGULARISERS
+from cuter.learn.selection import (
+    Candidates,
+    Verdicts,
+    by_thresholds,
+    lacking,
+    relative_to_image,
+    thresholds_by_frequency,
+)
+from cuter.learn.settings import LEARNER, PRETRAINED, LearnerSettings
+from cuter.memory import Memory
+from cuter.stream.augment import Augmented
+
+
+def needs_regions(settings: LearnerSettings) -> bool:
+    """Tell whether any part wants the batch to be cut."""
+    return settings.keeper == "cut-outs" or settings.regulariser == "cut-energy"
+
+
+def load_localiser(settings: LearnerSettings, backbone: Backbone) -> Localiser | None:
+    """Return the frozen localiser, if there is one: a copy of the learner's backbone as it starts, or another."""
+    if settings.localiser == LEARNER or not needs_regions(settings):
+        return None
+    return Localiser(copy.deepcopy(backbone) if settings.localiser == PRETRAINED else load_backbone(settings.localiser))
+
+
+def make_localise(
+    settings: LearnerSettings, backbone: Backbone, localiser: Localiser | None
+) -> Callable[[Augmented, View], View]:
+    """Return what adds regions to a view, where a part needs them."""
+    chosen = cut_settings(backbone)
+    chosen = replace(chosen, features=settings.features or chosen.features)
+    backbone.set_features(chosen.features)  # also what regularisers act on: the features that localise
+    if not needs_regions(settings):
+        return lambda _, view: view
+    find = frozen_regions(localiser, settings.rounds) if localiser else own_regions(chosen, settings.rounds)
+    return partial(with_regions, find)
+
+
+def make_regulariser(settings: LearnerSettings) -> Callable[[View], Tensor]:
+    """Return α·R of a view."""
+    if settings.regulariser == "none":
+        return lambda view: view.logits.new_zeros(())
+    regulariser = REGULARISERS[settings.regulariser]
+    return lambda view: settings.alpha * regulariser(view.patches, view.regions)
+
+
+def make_keeper(settings: LearnerSettings, model: Model, memory: Memory) -> Keeper:
+    """Return what decides which parts of a batch memory is offered."""
+    if settings.keeper == "whole-images":
+        return whole_images
+
+    def counts(classes: int) -> Tensor:
+        held = memory.counts()
+        return torch.cat([held, held.new_zeros(classes - len(held))])
+
+    def as_printed(candidates: Candidates) -> Verdicts:
+        frequency = counts(candidates.scores.shape[1])
+        thresholds = thresholds_by_frequency(frequency, settings.tau1, settings.tau2)
+        return by_thresholds(candidates, thresholds.to(candidates.scores))
+
+    return CutOuts(
+        model,
+        select=as_printed if settings.selection == "paper" else relative_to_image,
+        lacks=(lambda classes: lacking(counts(classes))) if settings.fallback == "whole-image" else None,
+    )

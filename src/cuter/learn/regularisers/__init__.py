@@ -1,0 +1,21 @@
+"""Localisation-aware regularisers (paper, Sec. 2.3): what of a batch's patch graphs training is to lower.
+
+Each takes patch features (B, n, d) as the backbone gives them and, if it needs them, the regions of the cut, patches
+row by row; it returns the mean over images. docs/regularisers.md tells which of them do what.
+"""
+
+from cuter.learn.regularisers import acting, printed
+from cuter.learn.regularisers.base import Regulariser, averaged
+
+REGULARISERS: dict[str, Regulariser] = {
+    "nuclear": averaged(printed.nuclear),
+    "sparse": averaged(printed.sparse),
+    "smooth": averaged(printed.smooth),
+    "nuclear-features": averaged(acting.nuclear_features),
+    "log-det": averaged(acting.log_det),
+    "zero-diagonal": averaged(acting.zero_diagonal),
+    "fiedler": averaged(acting.fiedler),
+    "cut-energy": averaged(acting.cut_energy),
+}
+
+__all__ = ["REGULARISERS", "Regulariser"]

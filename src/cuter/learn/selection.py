@@ -1,0 +1,75 @@
+"""Selection answers: is a cut-out certain enough to be kept, and as what?"""
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+KEPT, OTHER_LABEL, UNSURE, TWO_LABELS = "kept", "another label", "unsure", "two labels"
+SECOND = 0.5  # a second score from here on means a second object (paper, Eq. 2)
+CLEARLY_BELOW = 0.9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidates:
+    """k cut-outs: the scores of each (k, C), and of its image the scores, the given labels and what is known (k, C)."""
+
+    scores: Tensor
+    image_scores: Tensor
+    labels: Tensor
+    known: Tensor
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdicts:
+    """What became of k cut-outs: the class column of each, and whether it is kept or why not."""
+
+    columns: Tensor
+    reasons: list[str]
+
+
+def by_thresholds(candidates: Candidates, thresholds: Tensor) -> Verdicts:
+    """Select as the paper prints it (Eq. 2): highest score above its class's threshold, second highest below 0.5.
+
+    Both over all classes seen so far; the class of the highest must be one of the image's given labels.
+    """
+    scores = candidates.scores
+    values, columns = scores.topk(min(2, scores.shape[1]), dim=1)
+    first, column = values[:, 0], columns[:, 0]
+    is_alone = values[:, 1] < SECOND if values.shape[1] > 1 else torch.ones_like(first, dtype=torch.bool)
+    is_given = candidates.labels.gather(1, columns[:, :1])[:, 0]
+    return _judge(column, is_given, first > thresholds[column], is_alone)
+
+
+def relative_to_image(candidates: Candidates) -> Verdicts:
+    """Select where cutting out made the model no less certain: the score of a label is at least the whole image's own.
+
+    It is the given label with the highest score, and all others that are known for the image must stay clearly below.
+    Scores that are low because learning has just begun, or high for classes that nobody looks for any more, do not
+    matter (docs/cuter.md).
+    """
+    given = candidates.scores.masked_fill(~candidates.labels, -1)
+    first, column = given.max(dim=1)
+    others = candidates.scores.masked_fill(~candidates.known, 0).scatter(1, column.unsqueeze(1), 0)
+    second = others.amax(dim=1)
+    whole = candidates.image_scores.gather(1, column.unsqueeze(1))[:, 0]
+    return _judge(column, is_given=second <= first, is_sure=first >= whole, is_alone=second < CLEARLY_BELOW * first)
+
+
+def _judge(columns: Tensor, is_given: Tensor, is_sure: Tensor, is_alone: Tensor) -> Verdicts:
+    """Name the first reason that speaks against a cut-out."""
+    reasons = [
+        OTHER_LABEL if not given else UNSURE if not sure else KEPT if alone else TWO_LABELS
+        for given, sure, alone in zip(is_given.tolist(), is_sure.tolist(), is_alone.tolist(), strict=True)
+    ]
+    return Verdicts(columns, reasons)
+
+
+def thresholds_by_frequency(counts: Tensor, scarce: float, frequent: float) -> Tensor:
+    """Return τ1 (`scarce`) for classes that memory lacks, else τ2."""
+    return torch.where(lacking(counts), scarce, frequent)
+
+
+def lacking(counts: Tensor) -> Tensor:
+    """Tell which classes memory lacks: it holds less than half as many of them as of its most frequent, or none."""
+    return (2 * counts < counts.max()) | (counts == 0)

@@ -1,0 +1,151 @@
+"""The cut-out keeper with a model that can be seen through: the brighter red, green or blue, the higher its logit."""
+
+from collections import Counter
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from cuter.backbone import Backbone, untrained_vit
+from cuter.learn.cutouts import NO_REGION, WHOLE_IMAGE, CutOuts
+from cuter.learn.learner import Learner
+from cuter.learn.model import View
+from cuter.learn.selection import KEPT, OTHER_LABEL, relative_to_image
+from cuter.memory import Item
+from cuter.stream.batch import Batch
+
+NAMES = ["red", "green", "blue"]
+COLOURS = torch.eye(3, dtype=torch.uint8) * 255
+
+
+class SeesColours(nn.Module):
+    """Scores an image by its mean colours, and counts how often it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[int] = []
+
+    def forward(self, images: Tensor) -> View:
+        assert not self.training
+        assert not torch.is_grad_enabled()
+        self.calls.append(len(images))
+        means = images.float().mean(dim=(2, 3)) / 255
+        return View(8 * means - 4, means, means[:, None], (1, 1))
+
+
+def scene(*things: tuple[str, tuple[int, int, int, int]], size: int = 32) -> Tensor:
+    image = torch.zeros(3, size, size, dtype=torch.uint8)
+    for name, (x1, y1, x2, y2) in things:
+        image[:, y1:y2, x1:x2] = COLOURS[NAMES.index(name)].view(3, 1, 1)
+    return image
+
+
+def view_of(batch: Batch, boxes: list[list[tuple[int, int, int, int]]]) -> View:
+    means = batch.images.float().mean(dim=(2, 3)) / 255
+    return View(8 * means - 4, means, means[:, None], (1, 1), boxes=torch.tensor(boxes))
+
+
+NOTHING = (0, 0, 0, 0)
+THING = (3, 5, 12, 9)  # neither square nor in the middle, so that a mirrored or transposed box shows
+
+
+def test_a_cut_out_is_kept_with_its_true_pixels_label_and_place() -> None:
+    batch = Batch.of(torch.stack([scene(("green", THING))]), [["green"]], known=NAMES, ids=["photo"])
+    model = SeesColours().train()
+    kept = CutOuts(model, relative_to_image, None)(batch, view_of(batch, [[THING, NOTHING]]))
+    (item,) = kept.items
+    assert item.image.shape == (3, 4, 9)
+    assert (item.image == COLOURS[1].view(3, 1, 1)).all()
+    assert item.labels.tolist() == [False, True, False]
+    assert item.known.tolist() == [True, True, True]
+    assert (item.id, item.box) == ("photo", THING)
+    assert kept.selection == Counter({KEPT: 1, NO_REGION: 1})
+    assert model.training, "the model is given back in the mode it was in"
+
+
+def test_all_cut_outs_of_a_batch_are_seen_in_one_forward() -> None:
+    images = torch.stack([scene(("red", THING), ("blue", (20, 20, 30, 25)))] * 4)
+    batch = Batch.of(images, [["red", "blue"]] * 4, known=NAMES)
+    model = SeesColours()
+    kept = CutOuts(model, relative_to_image, None)(batch, view_of(batch, [[THING, (20, 20, 30, 25)]] * 4))
+    assert model.calls == [8]
+    assert [item.labels.nonzero().item() for item in kept.items] == [0, 2] * 4
+    assert [item.id for item in kept.items] == ["0", "0", "1", "1", "2", "2", "3", "3"]
+
+
+def test_a_region_of_something_else_is_refused() -> None:
+    batch = Batch.of(torch.stack([scene(("green", THING))]), [["red"]], known=NAMES)
+    kept = CutOuts(SeesColours(), relative_to_image, None)(batch, view_of(batch, [[THING]]))
+    assert kept.items == []
+    assert kept.selection == Counter({OTHER_LABEL: 1, NO_REGION: 0})
+
+
+def test_nothing_found_costs_no_forward() -> None:
+    batch = Batch.of(torch.stack([scene()] * 3), [["red"]] * 3)
+    model = SeesColours()
+    kept = CutOuts(model, relative_to_image, None)(batch, view_of(batch, [[NOTHING, NOTHING]] * 3))
+    assert kept.items == []
+    assert kept.selection == Counter({NO_REGION: 6})
+    assert model.calls == []
+
+
+def test_whole_images_stand_in_for_classes_that_starve() -> None:
+    images = torch.stack([scene(("red", THING)), scene(), scene(), scene()])
+    batch = Batch.of(images, [["red"], ["red"], ["green"], []], known=NAMES)
+    keeper = CutOuts(SeesColours(), relative_to_image, lambda classes: torch.tensor([True, False, False]))
+    kept = keeper(batch, view_of(batch, [[THING], [NOTHING], [NOTHING], [NOTHING]]))
+    assert [(item.id, item.box) for item in kept.items] == [("0", THING), ("1", None)]
+    assert torch.equal(kept.items[1].image, images[1])
+    assert kept.selection == Counter({KEPT: 1, NO_REGION: 3, WHOLE_IMAGE: 1})
+
+
+@pytest.fixture
+def gazing() -> Backbone:
+    return untrained_vit(image_size=64, patch_size=8, dim=32, depth=2, heads=2)
+
+
+@pytest.mark.parametrize("localiser", ["learner", "pretrained"])
+@pytest.mark.parametrize("augment", ["none", "flip", "paper"])
+def test_cut_outs_lie_where_they_say_whatever_the_augmentation(gazing: Backbone, localiser: str, augment: str) -> None:
+    """Every offered cut-out is the part of its image, as it came, that its box names."""
+    one = Learner.create(
+        "cuter", backbone=gazing, device="cpu", localiser=localiser, augment=augment, fallback="none", replay_size=2
+    )
+    offered: list[Item] = []
+    one.memory.offer = offered.extend  # type: ignore[method-assign]
+    generator = torch.Generator().manual_seed(0)
+    for number in range(6):
+        images = torch.randint(0, 90, (6, 3, 64, 64), dtype=torch.uint8, generator=generator)
+        images[:, :, 8:32, 40:56] += 150
+        before = len(offered)
+        step = one.observe(Batch.of(images, [["thing"]] * 6, ids=[str(i) for i in range(6)]))
+        assert sum(step.selection.values()) == 12, "two regions an image, each with an outcome"
+        assert step.selection.get(KEPT, 0) == len(offered) - before
+        for item in offered[before:]:
+            assert item.box is not None
+            x1, y1, x2, y2 = item.box
+            assert torch.equal(item.image, images[int(item.id), :, y1:y2, x1:x2])
+    assert offered
+
+
+def test_a_frozen_localiser_does_not_learn_and_is_saved(gazing: Backbone, tmp_path) -> None:
+    one = Learner.create("cuter-frozen", backbone=gazing, device="cpu", lr=1e-2)
+    before = {name: value.clone() for name, value in one.localiser.backbone.state_dict().items()}
+    images = torch.randint(0, 255, (4, 3, 64, 64), dtype=torch.uint8)
+    one.observe(Batch.of(images, [["thing"]] * 4))
+    one.save(tmp_path / "saved")
+    again = Learner.load(tmp_path / "saved", device="cpu")
+    for localiser in (one.localiser, again.localiser):
+        assert all(torch.equal(value, before[name]) for name, value in localiser.backbone.state_dict().items())
+    learned = one.backbone.state_dict()
+    assert any(not torch.equal(value, before[name]) for name, value in learned.items())
+    for both in (one, again):
+        both.observe(Batch.of(images.flip(0), [["thing"]] * 4))
+    assert all(torch.equal(a, b) for a, b in zip(one.model.parameters(), again.model.parameters(), strict=True))
+
+
+def test_a_localiser_with_another_image_size(gazing: Backbone, backbone_folder) -> None:
+    one = Learner.create("cuter", backbone=gazing, device="cpu", localiser=str(backbone_folder), fallback="none")
+    assert one.localiser.backbone.image_size == 32
+    images = torch.randint(0, 255, (4, 3, 64, 64), dtype=torch.uint8)
+    assert sum(one.observe(Batch.of(images, [["thing"]] * 4)).selection.values()) == 8
