@@ -114,7 +114,7 @@ def test_cut_outs_lie_where_they_say_whatever_the_augmentation(gazing: Backbone,
     offered: list[Item] = []
     one.memory.offer = offered.extend  # type: ignore[method-assign]
     generator = torch.Generator().manual_seed(0)
-    for number in range(6):
+    for _ in range(6):
         images = torch.randint(0, 90, (6, 3, 64, 64), dtype=torch.uint8, generator=generator)
         images[:, :, 8:32, 40:56] += 150
         before = len(offered)

@@ -72,22 +72,22 @@ def test_memory_lacks_all_classes_at_the_start() -> None:
 
 
 @pytest.mark.parametrize(
-    ("scores", "image", "labels", "known", "column", "reason"),
+    ("scores", "image", "given_known", "verdict"),
     [
-        ([0.4, 0.1], [0.4, 0.3], [1, 0], [1, 1], 0, KEPT),  # low scores are no obstacle: as certain as the image
-        ([0.39, 0.1], [0.4, 0.3], [1, 0], [1, 1], 0, UNSURE),
-        ([0.4, 0.37], [0.3, 0.3], [1, 0], [1, 1], 0, TWO_LABELS),
-        ([0.4, 0.5], [0.3, 0.3], [1, 0], [1, 1], 0, OTHER_LABEL),
-        ([0.4, 0.9], [0.3, 0.3], [1, 0], [1, 0], 0, KEPT),  # what nobody looks for does not count
-        ([0.4, 0.6], [0.3, 0.7], [1, 1], [1, 1], 1, UNSURE),  # the given label with the highest score
+        ([0.4, 0.1], [0.4, 0.3], ([1, 0], [1, 1]), (0, KEPT)),  # low scores are no obstacle: as certain as the image
+        ([0.39, 0.1], [0.4, 0.3], ([1, 0], [1, 1]), (0, UNSURE)),
+        ([0.4, 0.37], [0.3, 0.3], ([1, 0], [1, 1]), (0, TWO_LABELS)),
+        ([0.4, 0.5], [0.3, 0.3], ([1, 0], [1, 1]), (0, OTHER_LABEL)),
+        ([0.4, 0.9], [0.3, 0.3], ([1, 0], [1, 0]), (0, KEPT)),  # what nobody looks for does not count
+        ([0.4, 0.6], [0.3, 0.7], ([1, 1], [1, 1]), (1, UNSURE)),  # the given label with the highest score
     ],
 )
 def test_relative_to_the_image(
-    scores: list[float], image: list[float], labels: list[int], known: list[int], column: int, reason: str
+    scores: list[float], image: list[float], given_known: tuple[list[int], list[int]], verdict: tuple[int, str]
 ) -> None:
+    labels, known = given_known
     verdicts = relative_to_image(candidates([scores], [labels], [known], [image]))
-    assert verdicts.columns.tolist() == [column]
-    assert verdicts.reasons == [reason]
+    assert (verdicts.columns.item(), *verdicts.reasons) == verdict
 
 
 @given(st.integers(1, 6), st.integers(1, 5), st.integers(0, 2**32 - 1))
