@@ -46,7 +46,11 @@ def stop_at(arguments: list[object], folder: Path, lines: int, how: signal.Signa
     return process
 
 
-def test_killed_at_random_steps_and_resumed_it_gives_the_same_bits(run: list[object], tmp_path: Path) -> None:
+@pytest.mark.parametrize("method", ["rs", "cuter"])
+def test_killed_at_random_steps_and_resumed_it_gives_the_same_bits(
+    run: list[object], method: str, tmp_path: Path
+) -> None:
+    run = [*run, "--method", method]
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     finished = cuter(*run, "--out", whole, "--json")
     assert finished.returncode == 0, finished.stderr

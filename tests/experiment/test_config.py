@@ -65,3 +65,17 @@ def test_a_file_that_is_no_configuration_is_told(tmp_path: Path, text: str) -> N
 
 def test_every_field_is_described() -> None:
     assert all(field.description for field in RunConfig.model_fields.values())
+
+
+def test_another_method_brings_its_own_choices_over_a_saved_configuration(tmp_path: Path) -> None:
+    """A saved configuration holds every field: what its method chose goes with it, what a person chose stays."""
+    needed = {"dataset": "voc", "data_root": tmp_path, "backbone": "x", "tasks": "5x4"}
+    file = tmp_path / "config.yaml"
+    file.write_text(dump_config(RunConfig(**needed, method="rs", memory_images=7, replay_draw="by-class")))
+    config = load_config(file, {"method": "cuter-paper"})
+    assert (config.keeper, config.memory, config.memory_images) == ("cut-outs", "balanced", 7)
+    assert config.replay_draw == "by-class"
+    assert load_config(file, {"method": "cuter", "memory": "reservoir"}).memory == "reservoir"
+    file.write_text(dump_config(config))
+    assert load_config(file, {"method": "rs"}).keeper == "whole-images"
+    assert load_config(file, {}) == config

@@ -42,6 +42,11 @@ def config(shapes: Path, backbone_folder: Path) -> RunConfig:
     )
 
 
+def with_method(config: RunConfig, **choices: Any) -> RunConfig:
+    given = config.model_dump(exclude_unset=True, exclude={"keeper", "memory"})  # these RS has chosen
+    return RunConfig(**(given | choices))
+
+
 def outcome(folder: Path) -> dict[str, Any]:
     """All that must be equal: figures, every line of the metrics and every weight."""
     summary = json.loads((folder / "summary.json").read_text())
@@ -77,9 +82,14 @@ def test_a_run_leaves_everything_in_its_folder(config: RunConfig, tmp_path: Path
     assert [line["test"] for line in lines if "test" in line] == summary["tasks"]
 
 
+@pytest.mark.parametrize(
+    "choices",
+    [{}, {"method": "cuter", "memory_codec": "jpeg"}, {"method": "cuter-frozen", "regulariser": "cut-energy"}],
+)
 def test_stopped_at_any_step_and_resumed_it_comes_to_the_same_result(
-    config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    config: RunConfig, choices: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    config = with_method(config, **choices)
     runs.start(config, tmp_path / "whole", silent())
 
     class StopEveryFifthLook(StopRequest):
@@ -110,6 +120,20 @@ def test_stopped_at_any_step_and_resumed_it_comes_to_the_same_result(
             interruptions += 1
     assert interruptions >= 3
     assert outcome(tmp_path / "broken") == outcome(tmp_path / "whole")
+
+
+def test_a_run_with_cut_outs_tells_and_shows_what_became_of_them(config: RunConfig, tmp_path: Path) -> None:
+    config = with_method(config, method="cuter")
+    runs.start(config, tmp_path / "run", silent())
+    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    steps = [line for line in lines if "loss" in line]
+    visits = [batch for batches in make_plan(config).learn for batch in batches]
+    for line, batch in zip(steps, visits, strict=True):
+        assert sum(line["selection"].values()) - line["selection"].get("whole image", 0) == 2 * len(batch)
+    tests = [line for line in lines if "test" in line]
+    assert [list(line["classes"]) for line in tests] == [line["test"]["classes"] for line in tests]
+    assert all("fiedler" in line["localisation"] for line in tests)
+    assert {"selection.png", "balance.png", "localisation.png"} <= {path.name for path in (tmp_path / "run").iterdir()}
 
 
 def test_a_damaged_checkpoint_is_noticed_and_the_one_before_it_used(

@@ -60,10 +60,26 @@ def load_config(file: Path | None, overrides: dict[str, Any]) -> RunConfig:
         if not isinstance(values, dict):
             raise ConfigError(f"{file} must hold fields and values, e.g. 'method: rs'")
         values = {str(name).replace("-", "_"): value for name, value in values.items()}  # as options are spelled
+        values = _without_choices_of_another_method(values, overrides)
     try:
         return validated(RunConfig, values | overrides)
     except ConfigError as error:
         raise ConfigError(f"{file}: {error}" if file and not overrides else str(error)) from None
+
+
+def _without_choices_of_another_method(values: dict[str, Any], overrides: dict[str, Any]) -> dict[str, Any]:
+    """Drop what a file has only because its method is what it is, where the command line asks for another method.
+
+    The configuration that a run saves holds every field; a new method would otherwise change nothing but its name.
+    """
+    old, new = values.get("method"), overrides.get("method")
+    if not isinstance(old, str) or new in (None, old):
+        return values
+    from cuter.learn.recipe import METHODS
+
+    fields = {*METHODS[old].choices, *METHODS[new].choices}
+    usual = {name: METHODS[old].choices.get(name, RunConfig.model_fields[name].default) for name in fields}
+    return {name: value for name, value in values.items() if name not in usual or value != usual[name]}
 
 
 def with_absolute_paths(config: RunConfig) -> RunConfig:

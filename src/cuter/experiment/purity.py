@@ -34,7 +34,7 @@ def _shows(box: tuple[int, int, int, int], name: str, sample: Sample, image_size
     shared = _area(
         np.concatenate([np.maximum(objects[:, :2], cut_out[:2]), np.minimum(objects[:, 2:], cut_out[2:])], 1)
     )
-    return bool((shared >= SHARE * np.minimum(_area(objects), _area(cut_out[None]))).any())
+    return bool(((shared > 0) & (shared >= SHARE * np.minimum(_area(objects), _area(cut_out[None])))).any())
 
 
 def _area(boxes: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,55 @@
+from pathlib import Path
+
+import pytest
+import torch
+from PIL import Image
+
+from cuter.experiment.purity import purity
+from cuter.memory import Item
+from cuter.stream.samples import Box, Sample
+
+NAMES = ["cat", "dog"]
+
+
+@pytest.fixture
+def samples(tmp_path: Path) -> dict[str, Sample]:
+    """A photo of 200 × 100 pixels with a cat in its right half, low down, and one without boxes."""
+    Image.new("RGB", (200, 100)).save(tmp_path / "photo.png")
+    cat = Box("cat", 120, 40, 180, 90)
+    photo = Sample("photo", tmp_path / "photo.png", frozenset(NAMES), boxes=(cat,))
+    return {"photo": photo, "bare": Sample("bare", tmp_path / "photo.png", frozenset(["cat"]))}
+
+
+def item(name: str, box: tuple[int, int, int, int] | None, id: str = "photo") -> Item:
+    labels = torch.tensor([name == known for known in NAMES])
+    return Item(torch.zeros(3, 4, 4, dtype=torch.uint8), labels, torch.ones_like(labels), id, box)
+
+
+@pytest.mark.parametrize(
+    ("name", "box", "is_pure"),
+    [
+        ("cat", (60, 40, 90, 90), True),  # in a square of 100: the cat exactly
+        ("cat", (0, 0, 100, 100), True),  # all of it inside
+        ("cat", (70, 50, 75, 55), True),  # a close-up: all cat
+        ("cat", (40, 40, 74, 90), False),  # less than half of it, and it fills less than half
+        ("cat", (40, 60, 90, 90), True),  # three fifths of it
+        ("cat", (40, 60, 90, 60), False),  # no area at all
+        ("dog", (60, 40, 90, 90), False),  # no dog has a box
+    ],
+)
+def test_a_cut_out_shows_its_label_or_not(
+    samples: dict[str, Sample], name: str, box: tuple[int, int, int, int], is_pure: bool
+) -> None:
+    assert purity([item(name, box)], NAMES, samples, 100) == float(is_pure)
+
+
+def test_the_share_counts_cut_outs_of_images_with_boxes_only(samples: dict[str, Sample]) -> None:
+    items = [
+        item("cat", (60, 40, 90, 90)),
+        item("cat", (0, 0, 20, 20)),
+        item("cat", None),
+        item("cat", (0, 0, 20, 20), id="bare"),
+    ]
+    assert purity(items, NAMES, samples, 100) == 0.5
+    assert purity(items[2:], NAMES, samples, 100) is None
+    assert purity([], NAMES, samples, 100) is None
