@@ -1,10 +1,12 @@
-"""How much of a run is not forward, backward and optimiser, and how fast a run is beside a bare loop.
+"""How much of a run is not forward, backward and optimiser, and how fast a run is beside a bare loop, or beside RS.
 
     python benchmarks/step.py --data-root VOCdevkit --backbone FOLDER
+    python benchmarks/step.py --data-root VOCdevkit --backbone FOLDER --method cuter
 
 A real run, with its worker process, metrics, events and display, takes turns with a bare loop of forward, backward
 and optimiser step on random tensors of the same sizes, so that a machine that gets slower or faster meanwhile does so
-to both. The parts of a step are timed where they happen in the learner.
+to both. The parts of a step are timed where they happen in the learner. With another method than RS, it takes turns
+with a learner of RS that observes the same batches instead.
 """
 
 import argparse
@@ -13,7 +15,7 @@ import io
 import statistics
 import tempfile
 import time
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -27,7 +29,8 @@ from cuter.experiment.display import Display
 from cuter.experiment.plan import make_plan
 from cuter.experiment.progress import Progress
 from cuter.experiment.run import Run
-from cuter.learn.learner import Learner
+from cuter.learn.learner import Learner, Step
+from cuter.stream.batch import Batch
 from cuter.stream.datasets import load_dataset
 
 MODEL = "forward, backward, optimiser"
@@ -77,11 +80,24 @@ def bare_step(learner: Learner, batch: int, replay: int, classes: int) -> Callab
     return step
 
 
-class TakeTurns:
-    """Lets a bare loop run after every few steps of the run, and notes how long both took."""
+def same_batches(learner: Learner, other: Learner) -> Callable[[], object]:
+    """Return one step of another learner, on the batches that the first one observes, in their order."""
+    batches: deque[Batch] = deque()
+    observe = learner.observe
 
-    def __init__(self, bare: Callable[[], None], steps: int, clock: Clock):
-        self.bare, self.steps, self.clock = bare, steps, clock
+    def observe_and_pass_on(batch: Batch) -> Step:
+        batches.append(batch)
+        return observe(batch)
+
+    learner.observe = observe_and_pass_on  # type: ignore[method-assign]
+    return lambda: other.observe(batches.popleft())
+
+
+class TakeTurns:
+    """Lets another loop run after every few steps of the run, and notes how long both took."""
+
+    def __init__(self, other: Callable[[], object], steps: int, clock: Clock):
+        self.other, self.steps, self.clock = other, steps, clock
         self.turns: list[tuple[float, float]] = []
         self.seconds: dict[str, float] = {}
         self.count = 0
@@ -95,7 +111,7 @@ class TakeTurns:
         ran = time.perf_counter() - self.began
         before = time.perf_counter()
         for _ in range(self.steps):
-            self.bare()
+            self.other()
         self.turns.append((ran, time.perf_counter() - before))
         if len(self.turns) == 1:  # the first turn fills memory and warms everything up
             self.clock.seconds.clear()
@@ -109,6 +125,7 @@ def main() -> None:
     parser.add_argument("--dataset", default="voc")
     parser.add_argument("--data-root", type=Path, required=True)
     parser.add_argument("--backbone", required=True)
+    parser.add_argument("--method", default="rs")
     parser.add_argument("--augment", choices=["paper", "flip", "none"], default="flip")
     parser.add_argument("--steps", type=int, default=10, help="steps in each turn")
     parser.add_argument("--turns", type=int, default=5)
@@ -119,25 +136,38 @@ def main() -> None:
         dataset=options.dataset,
         data_root=options.data_root,
         backbone=options.backbone,
+        method=options.method,
         tasks=[list(classes)],  # all in one task, so that every image is one visit
         augment=options.augment,
         limit_train=12 * options.steps * (options.turns + 1),
         limit_test=64,
     )
-    learner = Learner.create(backbone=config.backbone, augment=config.augment)
+    learner = Learner.create(config.method, backbone=config.backbone, augment=config.augment)
     clock = Clock()
     for owner, method, part in (
         (learner.model, "forward", MODEL),
         (learner, "criterion", MODEL),
         (learner, "_step", MODEL),
         (learner, "augment", "augmentation"),
+        (learner, "localise", "cut"),
+        (learner, "regularise", "regulariser"),
         (learner, "_draw_replay", "drawing the replay"),
         (learner.memory, "offer", "memory"),
         (learner, "keeper", "keeper"),
         (learner, "observe", "the rest of observe"),
     ):
         clock.watch(owner, method, part)
-    turns = TakeTurns(bare_step(learner, config.batch_size, config.replay_size, len(classes)), options.steps, clock)
+    other: Callable[[], object]
+    if options.method == "rs":
+        other, name, wanted = (
+            bare_step(learner, config.batch_size, config.replay_size, len(classes)),
+            "a bare loop",
+            0.85,
+        )
+    else:
+        rs = Learner.create("rs", backbone=config.backbone, augment=config.augment)
+        other, name, wanted = same_batches(learner, rs), "RS", 0.6
+    turns = TakeTurns(other, options.steps, clock)
 
     with tempfile.TemporaryDirectory() as folder:
         display = Display(Console(file=io.StringIO()))
@@ -168,13 +198,14 @@ def main() -> None:
     table.add_column("share", justify="right")
     for part, spent in sorted(parts.items(), key=lambda item: -item[1]):
         table.add_row(part, f"{1000 * spent / steps:.1f}", f"{spent / total:.1%}")
-    ratios = [bare / ran for ran, bare in measured]
+    ratios = [theirs / ran for ran, theirs in measured]
     console = Console()
     console.print(table)
-    console.print(f"not forward, backward, optimiser: {1 - parts[MODEL] / total:.1%} (at most 5 % wanted)")
+    if options.method == "rs":
+        console.print(f"not forward, backward, optimiser: {1 - parts[MODEL] / total:.1%} (at most 5 % wanted)")
     console.print(
-        f"images/s of the run beside the bare loop: {statistics.median(ratios):.2f} "
-        f"(median of {len(ratios)} turns, {min(ratios):.2f} to {max(ratios):.2f}; at least 0.85 wanted)"
+        f"images/s of {options.method} beside {name}: {statistics.median(ratios):.2f} "
+        f"(median of {len(ratios)} turns, {min(ratios):.2f} to {max(ratios):.2f}; at least {wanted} wanted)"
     )
 
 

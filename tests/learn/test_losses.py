@@ -74,3 +74,14 @@ def test_nothing_known_costs_nothing() -> None:
     assert loss.item() == 0
     assert (logits.grad == 0).all()
     assert float(asymmetric_loss(torch.randn(2, 0), nothing[:, :0], nothing[:, :0])) == 0
+
+
+@pytest.mark.parametrize(("score", "probability"), [(0.5, 0.036), (0.55, 0.064), (0.8, 0.503), (0.9, 0.757)])
+def test_what_a_score_means(score: float, probability: float) -> None:
+    """The score at which the loss comes to rest, for a class that is there with this probability (docs/cuter.md)."""
+    logit = torch.logit(torch.tensor([[score]], dtype=torch.float64)).requires_grad_()
+    known = torch.ones(1, 1, dtype=torch.bool)
+    there, absent = (asymmetric_loss(logit, torch.tensor([[answer]]), known) for answer in (True, False))
+    (pull,) = torch.autograd.grad(there, logit)
+    (push,) = torch.autograd.grad(absent, logit)
+    assert float(push / (push - pull)) == pytest.approx(probability, abs=1e-3)
