@@ -19,14 +19,15 @@ def purity(items: Sequence[Item], names: Sequence[str], samples: Mapping[str, Sa
     close-up. Boxes of items are in pixels of images that were squashed to `image_size`.
     """
     verdicts = [
-        _shows(item.box, names[item.classes[0]], samples[item.id], image_size)
+        shows(item.box, names[item.classes[0]], samples[item.id], image_size)
         for item in items
         if item.box is not None and samples[item.id].boxes
     ]
     return float(np.mean(verdicts)) if verdicts else None
 
 
-def _shows(box: tuple[int, int, int, int], name: str, sample: Sample, image_size: int) -> bool:
+def shows(box: tuple[int, int, int, int], name: str, sample: Sample, image_size: int) -> bool:
+    """Tell whether this part of a sample's squashed image shows an object of this class."""
     with Image.open(sample.path) as image:  # reads the header only
         scale = np.array([image.width, image.height] * 2) / image_size
     objects = np.array([(o.x1, o.y1, o.x2, o.y2) for o in sample.boxes if o.label == name]).reshape(-1, 4)
