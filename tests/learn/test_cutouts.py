@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from cuter.backbone import Backbone, untrained_vit
 from cuter.learn.cutouts import NO_REGION, WHOLE_IMAGE, CutOuts
 from cuter.learn.learner import Learner
-from cuter.learn.model import View
+from cuter.learn.model import Model, View
 from cuter.learn.selection import KEPT, OTHER_LABEL, relative_to_image
 from cuter.memory import Item
 from cuter.stream.batch import Batch
@@ -18,11 +18,11 @@ NAMES = ["red", "green", "blue"]
 COLOURS = torch.eye(3, dtype=torch.uint8) * 255
 
 
-class SeesColours(nn.Module):
+class SeesColours(Model):
     """Scores an image by its mean colours, and counts how often it is asked."""
 
     def __init__(self) -> None:
-        super().__init__()
+        nn.Module.__init__(self)
         self.calls: list[int] = []
 
     def forward(self, images: Tensor) -> View:

@@ -1,5 +1,6 @@
 """One battery for every method, and what is true of the learner itself."""
 
+import copy
 from pathlib import Path
 
 import pytest
@@ -8,10 +9,12 @@ from PIL import Image
 from transformers import ResNetConfig, ResNetModel
 
 from cuter.backbone import Backbone
+from cuter.cut import Localiser
 from cuter.errors import BatchError, CheckpointError, ConfigError, CuterError, DataError, UnknownNameError
 from cuter.learn.learner import Learner
 from cuter.learn.recipe import METHODS
 from cuter.stream.batch import Batch
+from cuter.stream.resize import resize
 
 methods = pytest.mark.parametrize("method", list(METHODS))
 
@@ -202,6 +205,23 @@ def test_replay_holds_back_forgetting(tiny: Backbone) -> None:
             view = one.model(old[0].images)
         loss.append(float(one.criterion(view.logits[:, :2], old[0].labels, old[0].known)))
     assert loss[1] < loss[0]
+
+
+def test_cut_finds_what_a_localiser_would_and_changes_nothing(tiny: Backbone) -> None:
+    one = learner(tiny, lr=1e-2)
+    one.observe(batch(3, ["cat"]))
+    images = torch.full((2, 3, 64, 48), 20, dtype=torch.uint8)
+    images[:, :, 32:, 24:] = 200
+    before, generator = weights(one), one.generator.get_state()
+    regions = one.cut(images, rounds=1)
+    assert regions.grid == (4, 4), "of the size that the backbone takes"
+    expected = Localiser(copy.deepcopy(tiny)).cut(resize(images, 32), rounds=1)
+    assert torch.equal(regions.boxes, expected.boxes)
+    assert torch.equal(weights(one), before)
+    assert torch.equal(one.generator.get_state(), generator)
+    assert one.model.training
+    with pytest.raises(BatchError, match="uint8"):
+        one.cut(images.float())
 
 
 def test_predict_takes_files_bytes_and_images(tiny: Backbone, tmp_path: Path) -> None:

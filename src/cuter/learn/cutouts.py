@@ -75,15 +75,11 @@ class CutOuts:
         ]
         return Kept(items, selection)
 
-    @torch.no_grad()
     def _scores(self, crops: list[Tensor], size: int) -> Tensor:
         """Return the scores (k, C) of crops, resized to what the model sees."""
         images = torch.cat([resize(pixels[None], size) for pixels in crops])
-        self.model.eval()
-        try:
+        with self.model.looking():
             return torch.sigmoid(self.model(images).logits.float())
-        finally:
-            self.model.train()
 
 
 def _only(column: int, columns: int) -> Tensor:

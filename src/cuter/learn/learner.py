@@ -14,12 +14,13 @@ from PIL.Image import Image
 from torch import Tensor
 
 from cuter.backbone import Backbone, load_backbone
-from cuter.cut import Localiser
+from cuter.cut import Localiser, Regions
 from cuter.errors import BatchError, CheckpointError, CuterError
 from cuter.learn.devices import choose_device
+from cuter.learn.localise import own_regions
 from cuter.learn.losses import asymmetric_loss
 from cuter.learn.model import Model
-from cuter.learn.parts import load_localiser, make_keeper, make_localise, make_regulariser
+from cuter.learn.parts import choose_cut, load_localiser, make_keeper, make_localise, make_regulariser
 from cuter.learn.replay import as_batch
 from cuter.learn.settings import LearnerSettings
 from cuter.learn.targets import REPLAY_TARGETS, STREAM_TARGETS
@@ -59,7 +60,9 @@ class Learner:
         self.augment = make_augment(settings.augment)
         self.generator = torch.Generator().manual_seed(settings.seed)
         self.localiser = localiser and localiser.to(self.device)
-        self.localise = make_localise(settings, backbone, self.localiser)
+        self.cut_settings = choose_cut(settings, backbone)
+        backbone.set_features(self.cut_settings.features)  # what the cut sees, and what regularisers act on
+        self.localise = make_localise(settings, self.cut_settings, self.localiser)
         self.regularise = make_regulariser(settings)
         budget = settings.memory_images * backbone.image_size**2
         self.memory = MEMORIES[settings.memory](budget, self.generator, settings.memory_codec)
@@ -131,17 +134,20 @@ class Learner:
             results += [dict(zip(self.labels.names, row, strict=True)) for row in rows]
         return results
 
-    @torch.inference_mode()
     def probabilities(self, images: Tensor, batch_size: int = 64) -> Tensor:
         """Return probabilities (B, classes) of uint8 images (B, 3, H, W), on the CPU, in the order of `labels`."""
         check_images(images)
-        self.model.eval()
-        try:
-            parts = [images[start : start + batch_size] for start in range(0, len(images), batch_size)]
+        parts = [images[start : start + batch_size] for start in range(0, len(images), batch_size)]
+        with self.model.looking():
             scores = [torch.sigmoid(self.model(self._fit(part)).logits.float()).cpu() for part in parts]
-        finally:
-            self.model.train()
         return torch.cat(scores) if len(images) else torch.zeros(0, len(self.labels))
+
+    def cut(self, images: Tensor, rounds: int = 2) -> Regions:
+        """Find up to `rounds` regions in each of some uint8 images (B, 3, H, W), as the model sees them now."""
+        check_images(images)
+        with self.model.looking():
+            view = self.model(self._fit(images))
+        return own_regions(view, self.cut_settings, rounds)
 
     def save(self, folder: str | Path) -> None:
         """Write the learner into a folder: whole or not at all. Only an earlier save is replaced."""

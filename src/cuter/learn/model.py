@@ -1,7 +1,10 @@
 """The model: a backbone and a head that grows."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor, nn
 
 from cuter.backbone import Backbone
@@ -37,3 +40,13 @@ class Model(nn.Module):
         """Look at images (B, 3, H, W): uint8, or float in 0..1."""
         features = self.backbone(images)
         return View(self.head(features.embedding), features.embedding, features.patches, features.grid)
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """Only look, for a while: no gradients, and no part that behaves otherwise while it learns."""
+        self.eval()
+        try:
+            with torch.no_grad():
+                yield
+        finally:
+            self.train()

@@ -5,13 +5,12 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 
 import torch
 from torch import Tensor
 
 from cuter.backbone import Backbone, load_backbone
-from cuter.cut import Localiser, cut_settings
+from cuter.cut import CutSettings, Localiser, cut_settings
 from cuter.learn.cutouts import CutOuts
 from cuter.learn.keepers import Keeper, whole_images
 from cuter.learn.localise import frozen_regions, own_regions, with_regions
@@ -29,6 +28,8 @@ from cuter.learn.settings import LEARNER, PRETRAINED, LearnerSettings
 from cuter.memory import Memory
 from cuter.stream.augment import Augmented
 
+Localise = Callable[[Augmented, View], View]
+
 
 def needs_regions(settings: LearnerSettings) -> bool:
     """Tell whether any part wants the batch to be cut."""
@@ -42,17 +43,23 @@ def load_localiser(settings: LearnerSettings, backbone: Backbone) -> Localiser |
     return Localiser(copy.deepcopy(backbone) if settings.localiser == PRETRAINED else load_backbone(settings.localiser))
 
 
-def make_localise(
-    settings: LearnerSettings, backbone: Backbone, localiser: Localiser | None
-) -> Callable[[Augmented, View], View]:
-    """Return what adds regions to a view, where a part needs them."""
+def choose_cut(settings: LearnerSettings, backbone: Backbone) -> CutSettings:
+    """Return how the learner's own features are cut: as suits the backbone, with the features that are asked for."""
     chosen = cut_settings(backbone)
-    chosen = replace(chosen, features=settings.features or chosen.features)
-    backbone.set_features(chosen.features)  # also what regularisers act on: the features that localise
+    return replace(chosen, features=settings.features or chosen.features)
+
+
+def make_localise(settings: LearnerSettings, cut: CutSettings, localiser: Localiser | None) -> Localise:
+    """Return what adds regions to a view, where a part needs them."""
     if not needs_regions(settings):
         return lambda _, view: view
-    find = frozen_regions(localiser, settings.rounds) if localiser else own_regions(chosen, settings.rounds)
-    return partial(with_regions, find)
+
+    def localise(seen: Augmented, view: View) -> View:
+        rounds = settings.rounds
+        found = frozen_regions(seen, localiser, rounds) if localiser else own_regions(view, cut, rounds)
+        return with_regions(found, seen, view)
+
+    return localise
 
 
 def make_regulariser(settings: LearnerSettings) -> Callable[[View], Tensor]:
