@@ -7,8 +7,10 @@ finished runs are not repeated. Runs take turns by seed, so that all rows have o
 """
 
 import argparse
+import hashlib
 import json
 import os
+import re
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -22,16 +24,25 @@ from rich.table import Table
 from cuter.experiment.run_pictures import read_metrics
 
 BEYOND = ["--memory", "balanced", "--replay-draw", "by-class", "--stream-unknown", "absent-if-sure"]
+R = ["--regulariser", "fiedler"]
 ROWS: dict[str, list[str]] = {
     "RS": ["--method", "rs"],
-    "RS, balanced": ["--method", "rs", *BEYOND],
     "Cut.Rep": ["--method", "cutrep"],
-    "Cut.Rep w/ R": ["--method", "cutrep", "--regulariser", "fiedler"],
+    "Cut.Rep w/ R": ["--method", "cutrep", *R],
     "CUTER, frozen localiser": ["--method", "cuter-frozen"],
-    "CUTER, as printed": ["--method", "cuter-paper"],
     "CUTER": ["--method", "cuter"],
-    "CUTER w/ R": ["--method", "cuter+fiedler"],
+    "CUTER w/ R": ["--method", "cuter", *R],
+    "CUTER to the letter": ["--method", "cuter-paper"],
+    "CUTER but selection as printed": ["--method", "cuter", "--selection", "paper"],
+    "CUTER but no fallback": ["--method", "cuter", "--fallback", "none"],
+    "CUTER but uniform draws": ["--method", "cuter", "--replay-draw", "uniform"],
+    "CUTER but unknown ignored": ["--method", "cuter", "--stream-unknown", "ignored"],
+    "CUTER but whole images": ["--method", "rs", *BEYOND],
+    "all classes at once (bound)": ["--method", "rs", "--tasks", "20"],
 }
+
+
+WHOLE = ("items", "most", "least")  # figures without decimals
 
 
 def carry_out(folder: Path, options: list[str]) -> None:
@@ -42,7 +53,7 @@ def carry_out(folder: Path, options: list[str]) -> None:
     command = [sys.executable, "-m", "cuter", "run", *(["--resume", str(folder)] if started else options)]
     command += [] if started else ["--out", str(folder)]
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".log").open("a") as log:
+    with (folder.parent / f"{folder.name}.log").open("a") as log:
         done = subprocess.run(
             command, stdout=log, stderr=log, env=os.environ | {"OMP_NUM_THREADS": "1"}, check=False
         ).returncode
@@ -53,15 +64,15 @@ def figures(folder: Path) -> dict[str, float]:
     """Return the figures of a finished run."""
     summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
     tests = [line for line in read_metrics(folder / "metrics.jsonl") if "test" in line]
-    held = [count for count in tests[-1]["classes"].values() if count]
+    held = list(tests[-1]["classes"].values())
     return {
         "average mAP": summary["average"]["map"],
         "last mAP": summary["last"]["map"],
         "last CF1": summary["last"]["cf1_mean@0.8"],
         "last OF1": summary["last"]["of1@0.8"],
         "items": summary["memory_items"],
-        "most : least": max(held) / min(held) if held else float("nan"),
-        "classes held": len(held),
+        "most": max(held),
+        "least": min(held),
         "purity": 100 * tests[-1].get("purity", float("nan")),
         "CorLoc": 100 * tests[-1]["localisation"].get("corloc", float("nan")),
         "Fiedler": tests[-1]["localisation"].get("fiedler", float("nan")),
@@ -83,24 +94,26 @@ def main() -> None:
         default=["--limit-train", "1500", "--limit-test", "1500", "--memory-images", "300"],
     )  # fmt: skip
     given = parser.parse_args()
-    common = ["--dataset", "voc", "--data-root", str(given.data_root), "--backbone", given.backbone, "--tasks", "5x4"]
+    common = ["--dataset", "voc", "--data-root", str(given.data_root), "--backbone", given.backbone]
     common += ["--workers", "0", "--device", "cpu", *given.options]
-    runs = {
-        given.out / f"{row.lower().replace(' ', '-').replace(',', '').replace('/', '')}-{seed}": [
-            *common, "--seed", str(seed), *ROWS[row],
-        ]
-        for seed in range(given.seeds)
-        for row in given.only
-    }  # fmt: skip
-    with ThreadPoolExecutor(given.jobs) as pool:
-        list(pool.map(carry_out, runs, runs.values()))
-    folders = iter(runs)
-    found: dict[str, list[dict[str, float]]] = {row: [] for row in given.only}
-    for _ in range(given.seeds):
+    runs: dict[tuple[str, int], tuple[Path, list[str]]] = {}
+    for seed in range(given.seeds):
         for row in given.only:
-            folder = next(folders)
-            if (folder / "summary.json").exists():
-                found[row].append(figures(folder))
+            options = [
+                *common,
+                "--seed",
+                str(seed),
+                *(ROWS[row] if "--tasks" in ROWS[row] else [*ROWS[row], "--tasks", "5x4"]),
+            ]
+            digest = hashlib.sha256(" ".join(options).encode()).hexdigest()[:8]  # other options are another run
+            name = re.sub(r"[^a-z]+", "-", row.lower()).strip("-")
+            runs[row, seed] = (given.out / f"{name}-{seed}-{digest}", options)
+    with ThreadPoolExecutor(given.jobs) as pool:
+        list(pool.map(lambda run: carry_out(*run), runs.values()))
+    found: dict[str, list[dict[str, float]]] = {row: [] for row in given.only}
+    for (row, _), (folder, _) in runs.items():
+        if (folder / "summary.json").exists():
+            found[row].append(figures(folder))
     show(found)
 
 
@@ -112,8 +125,8 @@ def show(found: dict[str, list[dict[str, float]]]) -> None:
         cells = []
         for name in names if runs else []:
             values = np.array([run[name] for run in runs])
-            spread = f" ± {values.std(ddof=1):.1f}" if len(values) > 1 and name not in ("classes held", "items") else ""
-            digits = 3 if name == "Fiedler" else 0 if name in ("items", "classes held") else 1
+            spread = f" ± {values.std(ddof=1):.1f}" if len(values) > 1 and name not in WHOLE else ""
+            digits = 3 if name == "Fiedler" else 0 if name in WHOLE else 1
             cells.append("–" if np.isnan(values).all() else f"{values.mean():.{digits}f}{spread}")
         table.add_row(row, str(len(runs)), *cells)
     Console(width=200).print(table)

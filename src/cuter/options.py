@@ -31,6 +31,8 @@ def given(fields: dict[str, Any]) -> dict[str, Any]:
 def _parameter(name: str, field: FieldInfo) -> inspect.Parameter:
     # typer must not fill in defaults, a configuration file stands between them and the command line: only show them
     shown = "" if field.is_required() or field.default in (None, {}) else f" (default: {field.default})"
+    if field.json_schema_extra == {"chosen_by_method": True}:
+        shown = " (default: the method's choice)"
     panel = "Required, here or in --config" if field.is_required() else "Settings"
     option = typer.Option(help=f"{field.description}{shown}", show_default=False, rich_help_panel=panel)
     annotation: Any = Annotated[Optional[_option_type(field)], option]  # noqa: UP045

@@ -5,7 +5,10 @@ import pytest
 import yaml
 
 from cuter.errors import ConfigError
-from cuter.experiment.config import RunConfig, dump_config, load_config
+from cuter.experiment.config import RunConfig, dump_config, load_config, with_absolute_paths
+from cuter.learn.recipe import METHODS
+from cuter.learn.regularisers import REGULARISERS
+from cuter.memory import MEMORIES
 
 REQUIRED: dict[str, Any] = {"dataset": "voc", "data_root": "VOCdevkit", "backbone": "dino-vits16", "tasks": "5x4"}
 
@@ -65,6 +68,31 @@ def test_a_file_that_is_no_configuration_is_told(tmp_path: Path, text: str) -> N
 
 def test_every_field_is_described() -> None:
     assert all(field.description for field in RunConfig.model_fields.values())
+
+
+def test_a_folder_does_not_change_what_the_learner_and_pretrained_mean(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("learner", "pretrained", "weights"):
+        (tmp_path / name).mkdir()
+    for name, expected in (("learner",) * 2, ("pretrained",) * 2, ("weights", str(tmp_path / "weights"))):
+        assert with_absolute_paths(RunConfig(**REQUIRED, localiser=name)).localiser == expected
+
+
+def test_help_names_all_methods_policies_and_regularisers() -> None:
+    told = {name: str(RunConfig.model_fields[name].description) for name in ("method", "memory", "regulariser")}
+    for name in METHODS:
+        assert name.replace(name.partition("+")[2] or "+", "REGULARISER") in told["method"] or name in told["method"]
+    assert all(name in told["memory"] for name in MEMORIES)
+    assert all(name in told["regulariser"] for name in REGULARISERS)
+
+
+def test_scarce_classes_are_not_asked_for_more(tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigError, match=r"tau1, for classes that memory lacks, is 0\.9 and must not exceed tau2, 0\.8"
+    ):
+        load_config(None, REQUIRED | {"tau1": 0.9})
 
 
 def test_another_method_brings_its_own_choices_over_a_saved_configuration(tmp_path: Path) -> None:

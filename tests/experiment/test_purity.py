@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,10 +14,10 @@ NAMES = ["cat", "dog"]
 
 @pytest.fixture
 def samples(tmp_path: Path) -> dict[str, Sample]:
-    """A photo of 200 × 100 pixels with a cat in its right half, low down, and one without boxes."""
+    """A photo of 200 × 100 pixels with a cat in its right half and a dog in a corner, and one without boxes."""
     Image.new("RGB", (200, 100)).save(tmp_path / "photo.png")
-    cat = Box("cat", 120, 40, 180, 90)
-    photo = Sample("photo", tmp_path / "photo.png", frozenset(NAMES), boxes=(cat,))
+    cat, dog = Box("cat", 120, 40, 180, 90), Box("dog", 0, 0, 30, 30)
+    photo = Sample("photo", tmp_path / "photo.png", frozenset(NAMES), boxes=(cat, dog))
     return {"photo": photo, "bare": Sample("bare", tmp_path / "photo.png", frozenset(["cat"]))}
 
 
@@ -34,13 +35,22 @@ def item(name: str, box: tuple[int, int, int, int] | None, id: str = "photo") ->
         ("cat", (40, 40, 74, 90), False),  # less than half of it, and it fills less than half
         ("cat", (40, 60, 90, 90), True),  # three fifths of it
         ("cat", (40, 60, 90, 60), False),  # no area at all
-        ("dog", (60, 40, 90, 90), False),  # no dog has a box
+        ("dog", (60, 40, 90, 90), False),  # the dog is elsewhere
     ],
 )
 def test_a_cut_out_shows_its_label_or_not(
     samples: dict[str, Sample], name: str, box: tuple[int, int, int, int], is_pure: bool
 ) -> None:
     assert purity([item(name, box)], NAMES, samples, 100) == float(is_pure)
+
+
+def test_photos_are_upright_as_the_learner_saw_them(samples: dict[str, Sample], tmp_path: Path) -> None:
+    """A portrait that is stored lying down: 100 × 200 pixels with the turn noted beside them."""
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.new("RGB", (100, 200)).save(tmp_path / "turned.jpg", exif=exif)
+    turned = {"photo": replace(samples["photo"], path=tmp_path / "turned.jpg")}
+    assert purity([item("cat", (60, 40, 90, 90))], NAMES, turned, 100) == 1
 
 
 def test_the_share_counts_cut_outs_of_images_with_boxes_only(samples: dict[str, Sample]) -> None:
@@ -51,5 +61,7 @@ def test_the_share_counts_cut_outs_of_images_with_boxes_only(samples: dict[str, 
         item("cat", (0, 0, 20, 20), id="bare"),
     ]
     assert purity(items, NAMES, samples, 100) == 0.5
+    crowd = {"photo": replace(samples["photo"], boxes=samples["photo"].boxes[:1])}  # dogs, but no box of one
+    assert purity([item("dog", (0, 0, 20, 20))], NAMES, crowd, 100) is None
     assert purity(items[2:], NAMES, samples, 100) is None
     assert purity([], NAMES, samples, 100) is None

@@ -110,10 +110,9 @@ def test_shares_of_the_selection(drawn: list[Any], tmp_path: Path) -> None:
     assert draw_selection([*lines[:2], after_task(), *lines[2:]], tmp_path / "x.png")
     (axes,) = drawn[0].axes
     found = layers(axes)
-    assert list(found) == ["kept: 4 (36 %)", "unsure: 2 (18 %)", "whole image: 5 (45 %)"]
-    np.testing.assert_allclose(found["kept: 4 (36 %)"], [75, 50, math.nan, 0])
-    np.testing.assert_allclose(found["unsure: 2 (18 %)"], [25, 50, math.nan, 0])
-    np.testing.assert_allclose(found["whole image: 5 (45 %)"], [0, 0, math.nan, 100])
+    assert list(found) == ["kept: 4 (67 %)", "unsure: 2 (33 %)"], "a whole image is no cut-out"
+    np.testing.assert_allclose(found["kept: 4 (67 %)"], [75, 50, math.nan, math.nan])
+    np.testing.assert_allclose(found["unsure: 2 (33 %)"], [25, 50, math.nan, math.nan])
     assert [text.get_text() for text in axes.get_legend().get_texts()] == list(found)[::-1]
     assert [text.get_text() for text in axes.texts] == ["task", "1", "2"]
     assert axes.get_xlim() == (0, 4)

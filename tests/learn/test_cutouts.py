@@ -7,10 +7,13 @@ import torch
 from torch import Tensor, nn
 
 from cuter.backbone import Backbone, untrained_vit
-from cuter.learn.cutouts import NO_REGION, WHOLE_IMAGE, CutOuts
+from cuter.cut import CutSettings, Localiser
+from cuter.errors import ConfigError
+from cuter.learn.cutouts import NO_REGION, OUTCOMES, WHOLE_IMAGE, CutOuts
 from cuter.learn.learner import Learner
 from cuter.learn.model import Model, View
 from cuter.learn.selection import KEPT, OTHER_LABEL, relative_to_image
+from cuter.learn.settings import LearnerSettings
 from cuter.memory import Item
 from cuter.stream.batch import Batch
 
@@ -46,6 +49,7 @@ def view_of(batch: Batch, boxes: list[list[tuple[int, int, int, int]]]) -> View:
 
 
 NOTHING = (0, 0, 0, 0)
+OTHER_CUT = CutSettings("tokens", tau=0.6, centre=True)
 THING = (3, 5, 12, 9)  # neither square nor in the middle, so that a mirrored or transposed box shows
 
 
@@ -59,7 +63,8 @@ def test_a_cut_out_is_kept_with_its_true_pixels_label_and_place() -> None:
     assert item.labels.tolist() == [False, True, False]
     assert item.known.tolist() == [True, True, True]
     assert (item.id, item.box) == ("photo", THING)
-    assert kept.selection == Counter({KEPT: 1, NO_REGION: 1})
+    assert +kept.selection == Counter({KEPT: 1, NO_REGION: 1})
+    assert set(kept.selection) == set(OUTCOMES), "all outcomes are told, also those that did not come"
     assert model.training, "the model is given back in the mode it was in"
 
 
@@ -77,7 +82,13 @@ def test_a_region_of_something_else_is_refused() -> None:
     batch = Batch.of(torch.stack([scene(("green", THING))]), [["red"]], known=NAMES)
     kept = CutOuts(SeesColours(), relative_to_image, None)(batch, view_of(batch, [[THING]]))
     assert kept.items == []
-    assert kept.selection == Counter({OTHER_LABEL: 1, NO_REGION: 0})
+    assert +kept.selection == Counter({OTHER_LABEL: 1})
+
+
+def test_images_are_told_apart_also_if_their_names_are_not() -> None:
+    batch = Batch.of(torch.stack([scene(("red", THING)), scene()]), [["red"]] * 2, known=NAMES, ids=["same", "same"])
+    keeper = CutOuts(SeesColours(), relative_to_image, lambda classes: torch.tensor([True, False, False]))
+    assert [item.box for item in keeper(batch, view_of(batch, [[THING], [NOTHING]])).items] == [THING, None]
 
 
 def test_nothing_found_costs_no_forward() -> None:
@@ -85,7 +96,7 @@ def test_nothing_found_costs_no_forward() -> None:
     model = SeesColours()
     kept = CutOuts(model, relative_to_image, None)(batch, view_of(batch, [[NOTHING, NOTHING]] * 3))
     assert kept.items == []
-    assert kept.selection == Counter({NO_REGION: 6})
+    assert +kept.selection == Counter({NO_REGION: 6})
     assert model.calls == []
 
 
@@ -96,7 +107,7 @@ def test_whole_images_stand_in_for_classes_that_starve() -> None:
     kept = keeper(batch, view_of(batch, [[THING], [NOTHING], [NOTHING], [NOTHING]]))
     assert [(item.id, item.box) for item in kept.items] == [("0", THING), ("1", None)]
     assert torch.equal(kept.items[1].image, images[1])
-    assert kept.selection == Counter({KEPT: 1, NO_REGION: 3, WHOLE_IMAGE: 1})
+    assert +kept.selection == Counter({KEPT: 1, NO_REGION: 3, WHOLE_IMAGE: 1})
 
 
 @pytest.fixture
@@ -142,6 +153,29 @@ def test_a_frozen_localiser_does_not_learn_and_is_saved(gazing: Backbone, tmp_pa
     for both in (one, again):
         both.observe(Batch.of(images.flip(0), [["thing"]] * 4))
     assert all(torch.equal(a, b) for a, b in zip(one.model.parameters(), again.model.parameters(), strict=True))
+
+
+def test_the_settings_of_a_frozen_localiser_are_saved(gazing: Backbone) -> None:
+    localiser = Localiser(untrained_vit(image_size=64, patch_size=8, dim=32, depth=2, heads=2), OTHER_CUT)
+    one = Learner(LearnerSettings(method="cuter-frozen"), gazing, "cpu", localiser)
+    again = Learner.from_state(one.state_dict(), "cpu")
+    assert again.localiser.settings == OTHER_CUT
+    assert again.localiser.backbone.features == "tokens"
+
+
+def test_a_copy_of_the_learner_cuts_the_features_that_are_asked_for(gazing: Backbone) -> None:
+    one = Learner.create("cuter-frozen", backbone=gazing, device="cpu", features="tokens")
+    assert one.localiser.backbone.features == "tokens"
+
+
+def test_a_missing_localiser_is_told(gazing: Backbone) -> None:
+    with pytest.raises(ConfigError, match="localiser 'pretrained'"):
+        Learner(LearnerSettings(method="cuter-frozen"), gazing, "cpu")
+
+
+def test_cut_energy_needs_a_localiser_with_the_same_grid(gazing: Backbone, backbone_folder) -> None:
+    with pytest.raises(ConfigError, match=r"8×8 patches, but the localiser .* has 4×4"):
+        Learner.create("cuter+cut-energy", backbone=gazing, device="cpu", localiser=str(backbone_folder))
 
 
 def test_a_localiser_with_another_image_size(gazing: Backbone, backbone_folder) -> None:

@@ -275,11 +275,20 @@ def test_wrong_input_changes_nothing(tiny: Backbone) -> None:
     assert one.labels.names == ("cat",)
 
 
+def test_scores_that_are_not_finite_are_told_alike_by_all_methods(tiny: Backbone) -> None:
+    for method in ("rs", "cuter"):
+        one = learner(tiny, method)
+        one.observe(batch(3, ["cat"]))
+        with torch.no_grad():
+            one.model.head.biases[0].fill_(float("nan"))
+        with pytest.raises(CuterError, match="scores are not finite at step 1: no weight was changed"):
+            one.observe(batch(3, ["cat"]))
+
+
 def test_a_loss_that_is_not_finite_stops_before_the_weights_are_spoilt(tiny: Backbone) -> None:
     one = learner(tiny)
     one.observe(batch(3, ["cat"]))
-    with torch.no_grad():
-        one.model.head.biases[0].fill_(float("nan"))
+    one.criterion = lambda logits, labels, known: logits.sum() * float("nan")
     before = torch.cat([parameter.detach().flatten() for parameter in one.backbone.parameters()])
     with pytest.raises(CuterError, match="loss is nan at step 1"):
         one.observe(batch(3, ["cat"]))

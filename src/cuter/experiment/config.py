@@ -7,7 +7,7 @@ import yaml
 from pydantic import ConfigDict, Field, field_validator
 
 from cuter.errors import ConfigError
-from cuter.learn.settings import LearnerSettings
+from cuter.learn.settings import LEARNER, PRETRAINED, LearnerSettings
 from cuter.settings import validated
 from cuter.stream.datasets import DATASETS
 
@@ -87,7 +87,8 @@ def with_absolute_paths(config: RunConfig) -> RunConfig:
 
     def absolute(name: str) -> str:
         path = Path(name).expanduser()
-        return str(path.resolve()) if path.exists() else name  # 'dino-vits16' and 'name' are not paths
+        is_path = path.exists() and name not in (LEARNER, PRETRAINED)
+        return str(path.resolve()) if is_path else name  # 'dino-vits16' and 'name' are not paths
 
     return config.model_copy(
         update={

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from torch import Tensor
 
 from cuter.backbone import Backbone
-from cuter.cut import Localiser
+from cuter.cut import CutSettings, Localiser
 from cuter.experiment.assess import Boxes, Seen, as_boxes, figures, look, pick
 from cuter.experiment.cutting import read_photos
 from cuter.stream.samples import Sample
@@ -45,13 +45,17 @@ class Probe:
             logger.warning("%d of %d images to probe are left out: %s", len(unreadable), len(drawn), reason)
         return cls(batches)
 
-    def measure(self, backbone: Backbone) -> dict[str, float]:
-        """Return the average Fiedler value and, where images have boxes, CorLoc and AP50; of no image nothing."""
+    def measure(self, backbone: Backbone, cut: CutSettings | None = None, rounds: int = 2) -> dict[str, float]:
+        """Return the average Fiedler value and, where images have boxes, CorLoc and AP50; of no image nothing.
+
+        The features are those of `cut`, if it is not given those that suit the backbone.
+        """
         seen = Seen()
         with _left_as_it_was(backbone):
-            localiser = Localiser(backbone)
+            localiser = Localiser(backbone, cut)
             for pixels, boxes in self.batches:
-                look(localiser, pixels, boxes, [(pixels.shape[3], pixels.shape[2])] * len(boxes), seen)
+                sizes = [(pixels.shape[3], pixels.shape[2])] * len(boxes)
+                look(localiser, pixels, boxes, sizes, seen, rounds=rounds)
         found = figures(seen) if seen.sizes else {}
         return {figure: found[figure] for figure in FIGURES if figure in found}
 

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 
 from cuter.memory import Item
+from cuter.stream.images import read_image
 from cuter.stream.samples import Sample
 
 SHARE = 0.5  # of the object in the cut-out, or of the cut-out in the object
@@ -18,18 +18,17 @@ def purity(items: Sequence[Item], names: Sequence[str], samples: Mapping[str, Sa
     A cut-out shows an object if half of the object's box lies in it, or half of it in the object's box, as in a
     close-up. Boxes of items are in pixels of images that were squashed to `image_size`.
     """
-    verdicts = [
-        shows(item.box, names[item.classes[0]], samples[item.id], image_size)
-        for item in items
-        if item.box is not None and samples[item.id].boxes
-    ]
+    verdicts = []
+    for item in items:
+        name, sample = names[item.classes[0]], samples[item.id]
+        if item.box is not None and any(box.label == name for box in sample.boxes):  # a crowd is a label without a box
+            verdicts.append(shows(item.box, name, sample, image_size))
     return float(np.mean(verdicts)) if verdicts else None
 
 
 def shows(box: tuple[int, int, int, int], name: str, sample: Sample, image_size: int) -> bool:
     """Tell whether this part of a sample's squashed image shows an object of this class."""
-    with Image.open(sample.path) as image:  # reads the header only
-        scale = np.array([image.width, image.height] * 2) / image_size
+    scale = np.array(read_image(sample.path).size * 2) / image_size
     objects = np.array([(o.x1, o.y1, o.x2, o.y2) for o in sample.boxes if o.label == name]).reshape(-1, 4)
     cut_out = np.array(box) * scale
     shared = _area(

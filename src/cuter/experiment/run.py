@@ -160,7 +160,8 @@ class Run:
             multilabel_scores(torch.cat(scores), torch.cat(labels), torch.cat(known)),
             images=sum(map(len, scores)),
         )
-        localisation = self.probe.measure(self.learner.backbone)
+        learner = self.learner
+        localisation = self.probe.measure(learner.backbone, learner.cut_settings, learner.settings.rounds)
         self.progress.test_seconds += time.monotonic() - mark
         self.progress.results.append(result)
         self.progress.task, self.progress.batch = task + 1, 0

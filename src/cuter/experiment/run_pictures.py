@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from cuter.errors import ConfigError, DataError
 from cuter.experiment.pictures import COLOURS, FAINT, INK
+from cuter.learn.cutouts import OUTCOMES, WHOLE_IMAGE
+from cuter.learn.selection import KEPT
 
 Line = dict[str, Any]  # of metrics.jsonl: a step, or the test after a task
 Array = NDArray[np.float64]
 
-KEPT = "kept"
-REASONS = ("no region", "another label", "unsure", "two labels", "whole image")
 BINS = 60  # of steps, over the whole run
 STRONGEST = 2  # doublings away from an even share that get the strongest colour
 ROOM = 20  # tasks with room for numbers
@@ -64,7 +64,7 @@ def draw_selection(lines: Sequence[Line], file: Path) -> bool:
     """Show what became of the cut-outs over time, kept or refused and why; False if there were none."""
     steps = [line for line in lines if "test" not in line]
     counters = [line.get("selection", {}) for line in steps]
-    names = list(dict.fromkeys([KEPT, *REASONS, *(name for counter in counters for name in counter)]))
+    names = list(dict.fromkeys([*OUTCOMES, *(name for counter in counters for name in counter if name != WHOLE_IMAGE)]))
     counts = np.array([[counter.get(name, 0) for name in names] for counter in counters])
     if not counts.any():
         return False

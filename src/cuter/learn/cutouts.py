@@ -8,12 +8,13 @@ from torch import Tensor
 
 from cuter.learn.keepers import Kept, whole_images
 from cuter.learn.model import Model, View
-from cuter.learn.selection import KEPT, Candidates, Verdicts
+from cuter.learn.selection import KEPT, OTHER_LABEL, TWO_LABELS, UNSURE, Candidates, Verdicts
 from cuter.memory import Item
 from cuter.stream.batch import Batch
 from cuter.stream.resize import resize
 
 NO_REGION, WHOLE_IMAGE = "no region", "whole image"
+OUTCOMES = (KEPT, NO_REGION, OTHER_LABEL, UNSURE, TWO_LABELS)
 
 Select = Callable[[Candidates], Verdicts]
 Lacks = Callable[[int], Tensor]  # which of so many classes memory lacks, (C,)
@@ -33,20 +34,17 @@ class CutOuts:
 
     def __call__(self, batch: Batch, view: View) -> Kept:
         """Offer the certain cut-outs and, in place of those that are missing, whole images of classes that starve."""
-        kept = self._cut_outs(batch, view)
-        if self.lacks is None:
-            return kept
-        has_some = {item.id for item in kept.items}
-        starves = (batch.labels.cpu() & self.lacks(batch.labels.shape[1])).any(dim=1).tolist()
-        whole = [
-            item
-            for item, is_lacking in zip(whole_images(batch, view).items, starves, strict=True)
-            if is_lacking and item.id not in has_some
-        ]
-        return Kept([*kept.items, *whole], kept.selection + Counter({WHOLE_IMAGE: len(whole)}))
+        items, of, selection = self._cut_outs(batch, view)
+        if self.lacks is not None and batch.names:
+            starves = (batch.labels.cpu() & self.lacks(batch.labels.shape[1])).any(dim=1)
+            starves[of] = False
+            whole = whole_images(batch, view).items
+            instead = [item for item, is_lacking in zip(whole, starves.tolist(), strict=True) if is_lacking]
+            items, selection[WHOLE_IMAGE] = [*items, *instead], len(instead)
+        return Kept(items, selection)
 
-    def _cut_outs(self, batch: Batch, view: View) -> Kept:
-        """Look at all cut-outs of a batch once more, in one forward, and keep those that are certain."""
+    def _cut_outs(self, batch: Batch, view: View) -> tuple[list[Item], list[int], Counter[str]]:
+        """Look at all cut-outs once more, in one forward: return the certain ones, their images, and the counts."""
         assert view.boxes is not None
         found = [
             (index, (x1, y1, x2, y2))
@@ -54,9 +52,10 @@ class CutOuts:
             for x1, y1, x2, y2 in boxes
             if x1 < x2 and y1 < y2
         ]
-        selection = Counter({NO_REGION: view.boxes.shape[0] * view.boxes.shape[1] - len(found)})
-        if not found:
-            return Kept([], selection)
+        selection = Counter(dict.fromkeys(OUTCOMES, 0))
+        selection[NO_REGION] = view.boxes.shape[0] * view.boxes.shape[1] - len(found)
+        if not found or not batch.names:
+            return [], [], selection
         crops = [batch.images[index, :, y1:y2, x1:x2] for index, (x1, y1, x2, y2) in found]
         of = [index for index, _ in found]
         candidates = Candidates(
@@ -68,12 +67,12 @@ class CutOuts:
         verdicts = self.select(candidates)
         selection.update(verdicts.reasons)
         columns, known = verdicts.columns.tolist(), candidates.known.cpu()
+        certain = [n for n, reason in enumerate(verdicts.reasons) if reason == KEPT]
         items = [
-            Item(crops[n].cpu(), _only(columns[n], known.shape[1]), known[n], batch.ids[index], box)
-            for n, (index, box) in enumerate(found)
-            if verdicts.reasons[n] == KEPT
+            Item(crops[n].cpu(), _only(columns[n], known.shape[1]), known[n], batch.ids[of[n]], found[n][1])
+            for n in certain
         ]
-        return Kept(items, selection)
+        return items, [of[n] for n in certain], selection
 
     def _scores(self, crops: list[Tensor], size: int) -> Tensor:
         """Return the scores (k, C) of crops, resized to what the model sees."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,20 @@ from PIL.Image import Image
 from torch import Tensor
 
 from cuter.backbone import Backbone, load_backbone
-from cuter.cut import Localiser, Regions
-from cuter.errors import BatchError, CheckpointError, CuterError
+from cuter.cut import CutSettings, Localiser, Regions
+from cuter.errors import BatchError, CheckpointError, ConfigError, CuterError
 from cuter.learn.devices import choose_device
 from cuter.learn.localise import own_regions
 from cuter.learn.losses import asymmetric_loss
-from cuter.learn.model import Model
-from cuter.learn.parts import choose_cut, load_localiser, make_keeper, make_localise, make_regulariser
+from cuter.learn.model import Model, View
+from cuter.learn.parts import (
+    choose_cut,
+    load_localiser,
+    make_keeper,
+    make_localise,
+    make_regulariser,
+    uses_localiser,
+)
 from cuter.learn.replay import as_batch
 from cuter.learn.settings import LearnerSettings
 from cuter.learn.targets import REPLAY_TARGETS, STREAM_TARGETS
@@ -59,6 +66,8 @@ class Learner:
         self.criterion = asymmetric_loss
         self.augment = make_augment(settings.augment)
         self.generator = torch.Generator().manual_seed(settings.seed)
+        if uses_localiser(settings) != (localiser is not None):
+            raise ConfigError(f"localiser {settings.localiser!r} and the localiser that was handed over do not agree")
         self.localiser = localiser and localiser.to(self.device)
         self.cut_settings = choose_cut(settings, backbone)
         backbone.set_features(self.cut_settings.features)  # what the cut sees, and what regularisers act on
@@ -101,14 +110,14 @@ class Learner:
         with self._randomness():
             replay = self.replay_target(self._draw_replay())
             seen = self.augment(_unit(batch.images))
-            view = self.localise(seen, self.model(seen.images))  # one forward: logits and patch features
+            view = self.localise(seen, self._look(seen.images))  # one forward: logits and patch features
             told = self.stream_target(batch, view.logits)
             loss = self.criterion(view.logits, told.labels, told.known) + self.regularise(view)
             if len(replay):
                 replayed = self.model(self.augment(_unit(replay.images)).images)
                 loss = loss + self.criterion(replayed.logits, replay.labels, replay.known)
+            kept = self.keeper(batch, view)  # before the step: images and cut-outs are seen by the same model
             self._step(loss)
-            kept = self.keeper(batch, view)
             self.memory.offer(kept.items)
         return Step(len(batch), len(replay), loss.item(), kept.selection)
 
@@ -142,12 +151,17 @@ class Learner:
             scores = [torch.sigmoid(self.model(self._fit(part)).logits.float()).cpu() for part in parts]
         return torch.cat(scores) if len(images) else torch.zeros(0, len(self.labels))
 
-    def cut(self, images: Tensor, rounds: int = 2) -> Regions:
-        """Find up to `rounds` regions in each of some uint8 images (B, 3, H, W), as the model sees them now."""
+    def cut(self, images: Tensor, rounds: int | None = None) -> Regions:
+        """Find up to `rounds` regions in each of some uint8 images (B, 3, H, W), as the model sees them now.
+
+        By default as many as in learning. All images are looked at together.
+        """
         check_images(images)
+        if not len(images):
+            raise BatchError("there is no image to cut")
         with self.model.looking():
             view = self.model(self._fit(images))
-        return own_regions(view, self.cut_settings, rounds)
+        return own_regions(view, self.cut_settings, rounds or self.settings.rounds)
 
     def save(self, folder: str | Path) -> None:
         """Write the learner into a folder: whole or not at all. Only an earlier save is replaced."""
@@ -217,6 +231,12 @@ class Learner:
     def _fit(self, images: Tensor) -> Tensor:
         return resize(images, self.backbone.image_size).to(self.device)
 
+    def _look(self, images: Tensor) -> View:
+        view: View = self.model(images)
+        if not view.logits.isfinite().all():
+            raise CuterError(f"scores are not finite at step {self.steps}: no weight was changed; try a smaller lr")
+        return view
+
     def _step(self, loss: Tensor) -> None:
         if not torch.isfinite(loss):
             raise CuterError(f"the loss is {loss.item()} at step {self.steps}: no weight was changed; try a smaller lr")
@@ -245,7 +265,11 @@ def _localiser_state(localiser: Localiser | None) -> dict[str, Any]:
     """Return a frozen localiser with its weights: a run must go on without the place that they came from."""
     if localiser is None:
         return {}
-    return {"backbone": localiser.backbone.describe(), "model": localiser.backbone.state_dict()}
+    return {
+        "backbone": localiser.backbone.describe(),
+        "cut": asdict(localiser.settings),
+        "model": localiser.backbone.state_dict(),
+    }
 
 
 def _localiser_of(state: dict[str, Any]) -> Localiser | None:
@@ -253,4 +277,4 @@ def _localiser_of(state: dict[str, Any]) -> Localiser | None:
         return None
     backbone = Backbone.from_description(state["backbone"])
     backbone.load_state_dict(state["model"])
-    return Localiser(backbone)
+    return Localiser(backbone, CutSettings(**state["cut"]))

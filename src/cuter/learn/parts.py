@@ -11,6 +11,7 @@ from torch import Tensor
 
 from cuter.backbone import Backbone, load_backbone
 from cuter.cut import CutSettings, Localiser, cut_settings
+from cuter.errors import ConfigError
 from cuter.learn.cutouts import CutOuts
 from cuter.learn.keepers import Keeper, whole_images
 from cuter.learn.localise import frozen_regions, own_regions, with_regions
@@ -36,11 +37,25 @@ def needs_regions(settings: LearnerSettings) -> bool:
     return settings.keeper == "cut-outs" or settings.regulariser == "cut-energy"
 
 
+def uses_localiser(settings: LearnerSettings) -> bool:
+    """Tell whether regions are found by a frozen localiser."""
+    return needs_regions(settings) and settings.localiser != LEARNER
+
+
 def load_localiser(settings: LearnerSettings, backbone: Backbone) -> Localiser | None:
     """Return the frozen localiser, if there is one: a copy of the learner's backbone as it starts, or another."""
-    if settings.localiser == LEARNER or not needs_regions(settings):
+    if not uses_localiser(settings):
         return None
-    return Localiser(copy.deepcopy(backbone) if settings.localiser == PRETRAINED else load_backbone(settings.localiser))
+    if settings.localiser == PRETRAINED:
+        return Localiser(copy.deepcopy(backbone), choose_cut(settings, backbone))
+    localiser = Localiser(load_backbone(settings.localiser))
+    grids = [model.image_size // model.patch_size for model in (backbone, localiser.backbone)]
+    if settings.regulariser == "cut-energy" and grids[0] != grids[1]:
+        raise ConfigError(
+            f"the regulariser cut-energy needs regions on the learner's {grids[0]}×{grids[0]} patches, but the "
+            f"localiser {settings.localiser} has {grids[1]}×{grids[1]}"
+        )
+    return localiser
 
 
 def choose_cut(settings: LearnerSettings, backbone: Backbone) -> CutSettings:

@@ -7,7 +7,8 @@ from torch import Tensor
 
 KEPT, OTHER_LABEL, UNSURE, TWO_LABELS = "kept", "another label", "unsure", "two labels"
 SECOND = 0.5  # a second score from here on means a second object (paper, Eq. 2)
-CLEARLY_BELOW = 0.9
+AS_CERTAIN = 0.95  # of the image's own score
+CLEARLY_BELOW = 0.9  # of the first score; stricter keeps purer cut-outs, but nothing of some classes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,7 +43,7 @@ def by_thresholds(candidates: Candidates, thresholds: Tensor) -> Verdicts:
 
 
 def relative_to_image(candidates: Candidates) -> Verdicts:
-    """Select where cutting out made the model no less certain: the score of a label is at least the whole image's own.
+    """Select where cutting out made the model hardly less certain: a label scores about as high as in the whole image.
 
     It is the given label with the highest score, and all others that are known for the image must stay clearly below.
     Scores that are low because learning has just begun, or high for classes that nobody looks for any more, do not
@@ -53,7 +54,9 @@ def relative_to_image(candidates: Candidates) -> Verdicts:
     others = candidates.scores.masked_fill(~candidates.known, 0).scatter(1, column.unsqueeze(1), 0)
     second = others.amax(dim=1)
     whole = candidates.image_scores.gather(1, column.unsqueeze(1))[:, 0]
-    return _judge(column, is_given=second <= first, is_sure=first >= whole, is_alone=second < CLEARLY_BELOW * first)
+    return _judge(
+        column, is_given=second <= first, is_sure=first >= AS_CERTAIN * whole, is_alone=second < CLEARLY_BELOW * first
+    )
 
 
 def _judge(columns: Tensor, is_given: Tensor, is_sure: Tensor, is_alone: Tensor) -> Verdicts:
@@ -66,8 +69,8 @@ def _judge(columns: Tensor, is_given: Tensor, is_sure: Tensor, is_alone: Tensor)
 
 
 def thresholds_by_frequency(counts: Tensor, scarce: float, frequent: float) -> Tensor:
-    """Return τ1 (`scarce`) for classes that memory lacks, else τ2."""
-    return torch.where(lacking(counts), scarce, frequent)
+    """Return τ1 (`scarce`) for classes that memory holds less than half as often as its most frequent, else τ2."""
+    return torch.where(2 * counts < counts.max(), scarce, frequent)
 
 
 def lacking(counts: Tensor) -> Tensor:

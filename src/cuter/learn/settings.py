@@ -2,13 +2,14 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from cuter.errors import UnknownNameError
 from cuter.registry import did_you_mean
 
 Augmentation = Literal["flip", "paper", "none"]
 LEARNER, PRETRAINED = "learner", "pretrained"  # names of localisers that are no backbones
+CHOSEN_BY_METHOD: dict[str, JsonValue] = {"chosen_by_method": True}  # so that --help does not name a default
 PATCH_FEATURES = r"^(tokens|(keys|values|queries)(@[1-9]\d*)?)$"
 
 
@@ -17,11 +18,21 @@ class LearnerSettings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
 
-    method: str = Field("rs", description="Method: a named choice of the parts and settings below.")
-    keeper: Literal["whole-images", "cut-outs"] = Field(
-        "whole-images", description="What of a batch may be kept: whole-images or cut-outs."
+    method: str = Field(
+        "rs",
+        description="Method, a named choice of the settings below: rs, cuter, cuter-paper, cuter-frozen, cutrep, or "
+        "cuter+REGULARISER. What you give yourself goes before it.",
     )
-    memory: str = Field("reservoir", description="Memory policy: what stays within the budget.")
+    keeper: Literal["whole-images", "cut-outs"] = Field(
+        "whole-images",
+        description="What of a batch may be kept: whole-images or cut-outs.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
+    memory: str = Field(
+        "reservoir",
+        description="Memory policy, what stays within the budget: reservoir or balanced.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
     memory_images: int = Field(
         1000, ge=0, description="Memory budget, counted in pixels: as many as this number of whole images has."
     )
@@ -33,11 +44,13 @@ class LearnerSettings(BaseModel):
         LEARNER,
         description="Cut-outs: who finds the regions: learner, pretrained (the backbone as it was before learning), or "
         "the name of another backbone, which stays as it is.",
+        json_schema_extra=CHOSEN_BY_METHOD,
     )
     selection: Literal["paper", "relative"] = Field(
         "paper",
         description="Cut-outs: which are certain enough: paper (scores above tau1 or tau2, second score below 0.5), or "
-        "relative (no less certain than the whole image).",
+        "relative (about as certain as the whole image).",
+        json_schema_extra=CHOSEN_BY_METHOD,
     )
     tau1: float = Field(0.55, ge=0, le=1, description="Selection 'paper': least score for classes that memory lacks.")
     tau2: float = Field(0.8, ge=0, le=1, description="Selection 'paper': least score for the other classes.")
@@ -45,20 +58,29 @@ class LearnerSettings(BaseModel):
         "none",
         description="Cut-outs: what is kept of an image without a certain one if memory lacks its class: none, or the "
         "whole-image.",
+        json_schema_extra=CHOSEN_BY_METHOD,
     )
     stream_unknown: Literal["ignored", "absent-if-sure"] = Field(
         "ignored",
         description="What a stream image says of classes that nobody looked for in it: ignored, or absent-if-sure: "
         "where the model itself gives them a low score.",
+        json_schema_extra=CHOSEN_BY_METHOD,
     )
     replay_size: int = Field(6, ge=0, description="Items replayed in each step.")
     replay_draw: Literal["uniform", "by-class"] = Field(
-        "uniform", description="How replayed items are drawn: uniform, or by-class, from each class by turns."
+        "uniform",
+        description="How replayed items are drawn: uniform, or by-class, from each class by turns.",
+        json_schema_extra=CHOSEN_BY_METHOD,
     )
     replay_unknown: Literal["absent", "ignored"] = Field(
         "absent", description="What a replayed item says of classes that nobody looked for in it: absent or ignored."
     )
-    regulariser: str = Field("none", description="What else patch features should obey (docs/regularisers.md).")
+    regulariser: str = Field(
+        "none",
+        description="What else patch features should obey: none; nuclear, sparse or smooth, as printed; or "
+        "nuclear-features, log-det, zero-diagonal, fiedler, cut-energy.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
     alpha: float = Field(0.1, ge=0, description="Weight of the regulariser.")
     lr: float = Field(2e-5, gt=0, description="Learning rate of AdamW for the backbone.")
     head_lr: float = Field(1e-3, gt=0, description="Learning rate for the head, whose rows start from nothing.")
@@ -81,6 +103,14 @@ class LearnerSettings(BaseModel):
 
         name = values.get("method", cls.model_fields["method"].default)
         return {**METHODS[name].choices, **values} if isinstance(name, str) else values
+
+    @model_validator(mode="after")
+    def _scarce_classes_are_not_asked_for_more(self) -> "LearnerSettings":
+        if self.tau1 > self.tau2:
+            raise ValueError(
+                f"tau1, for classes that memory lacks, is {self.tau1} and must not exceed tau2, {self.tau2}"
+            )
+        return self
 
     @field_validator("memory")
     @classmethod

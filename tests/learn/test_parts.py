@@ -1,0 +1,149 @@
+"""Each setting reaches the part that it is about."""
+
+from typing import Any
+
+import pytest
+import torch
+
+from cuter.backbone import Backbone
+from cuter.cut import cut_settings
+from cuter.learn import localise as localising
+from cuter.learn.learner import Learner
+from cuter.learn.model import Model, View
+from cuter.learn.parts import make_keeper, make_regulariser
+from cuter.learn.regularisers import REGULARISERS
+from cuter.learn.selection import Candidates
+from cuter.learn.settings import LearnerSettings
+from cuter.learn.targets import surely_absent
+from cuter.memory import MEMORIES, Item, Memory
+from cuter.stream.batch import Batch
+
+
+def memory_with(counts: list[int]) -> Memory:
+    memory = MEMORIES["balanced"](10_000, torch.Generator())
+    labels = torch.eye(len(counts), dtype=torch.bool)
+    for column, count in enumerate(counts):
+        item = Item(torch.zeros(3, 2, 2, dtype=torch.uint8), labels[column], torch.ones_like(labels[column]), "x")
+        memory.offer([item] * count)
+    return memory
+
+
+def images(count: int = 4) -> torch.Tensor:
+    pixels = torch.randint(0, 90, (count, 3, 32, 32), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+    pixels[:, :, 8:24, 16:28] += 150
+    return pixels
+
+
+def test_scarce_classes_get_the_lower_threshold(tiny: Backbone) -> None:
+    settings = LearnerSettings(method="cuter-paper", tau1=0.3, tau2=0.6)
+    keeper: Any = make_keeper(settings, Model(tiny), memory_with([8, 2, 0]))
+    both = torch.eye(3, dtype=torch.bool)
+    scores = torch.eye(3) * 0.4
+    verdicts = keeper.select(Candidates(scores, scores, both, torch.ones_like(both)))
+    assert verdicts.reasons == ["unsure", "kept", "kept"]
+    assert keeper.lacks is None
+
+
+def test_the_fallback_is_for_classes_that_memory_lacks_also_for_new_ones(tiny: Backbone) -> None:
+    keeper: Any = make_keeper(LearnerSettings(method="cuter"), Model(tiny), memory_with([8, 5, 2]))
+    assert keeper.lacks(5).tolist() == [False, False, True, True, True]
+
+
+@pytest.mark.parametrize(("selection", "reason"), [("paper", "unsure"), ("relative", "kept")])
+def test_the_rule_of_selection(tiny: Backbone, selection: str, reason: str) -> None:
+    keeper: Any = make_keeper(LearnerSettings(method="cuter", selection=selection), Model(tiny), memory_with([1]))
+    scores, given = torch.tensor([[0.1]]), torch.ones(1, 1, dtype=torch.bool)
+    assert keeper.select(Candidates(scores, scores, given, given)).reasons == [reason]
+
+
+def test_the_regulariser_and_its_weight() -> None:
+    patches = torch.randn(2, 16, 8)
+    view = View(torch.zeros(2, 3), torch.zeros(2, 8), patches, (4, 4))
+    found = make_regulariser(LearnerSettings(regulariser="log-det", alpha=0.25))(view)
+    torch.testing.assert_close(found, 0.25 * REGULARISERS["log-det"](patches, None))
+    assert make_regulariser(LearnerSettings())(view) == 0
+
+
+def test_how_the_batch_is_cut(tiny: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    cut = localising.mask_cut
+
+    def noting(patches: torch.Tensor, grid: tuple[int, int], rounds: int, tau: float, **more: Any) -> Any:
+        calls.append((rounds, tau, more))
+        return cut(patches, grid, rounds, tau, **more)
+
+    monkeypatch.setattr(localising, "mask_cut", noting)
+    one = Learner.create("cuter", backbone=tiny, device="cpu", rounds=3)
+    step = one.observe(Batch.of(images(), [["thing"]] * 4))
+    chosen = cut_settings(tiny)
+    assert calls == [(3, chosen.tau, {"centre": chosen.centre, "loops": chosen.loops})]
+    assert sum(step.selection.values()) - step.selection["whole image"] == 12
+    one.cut(images())
+    one.cut(images(), rounds=1)
+    assert [rounds for rounds, _, _ in calls[1:]] == [3, 1]
+
+
+def test_the_codec_and_the_policy_of_memory(tiny: Backbone) -> None:
+    one = Learner.create("cuter", backbone=tiny, device="cpu", memory="reservoir", memory_codec="webp")
+    assert isinstance(one.memory, MEMORIES["reservoir"])
+    assert one.memory.codec == "webp"
+
+
+@pytest.mark.parametrize("draw", ["uniform", "by-class"])
+def test_how_replay_is_drawn(tiny: Backbone, draw: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ninety-nine cats and a dog: two draws by class always have the dog."""
+    one = Learner.create("rs", backbone=tiny, device="cpu", memory_images=200, replay_size=2, replay_draw=draw)
+    one.observe(Batch.of(images(1).expand(99, -1, -1, -1), [["cat"]] * 99, known=["cat", "dog"]))
+    one.observe(Batch.of(images(1), [["dog"]], known=["cat", "dog"]))
+    dogs = sum(bool(one._draw_replay().labels[:, 1].any()) for _ in range(20))
+    assert dogs == 20 if draw == "by-class" else dogs < 10
+
+
+def test_what_a_stream_image_says_of_unknown_classes(tiny: Backbone) -> None:
+    known = torch.tensor([[True, False, False]])
+    batch = Batch(images(1), torch.tensor([[True, False, False]]), known, ("a", "b", "c"), ("x",))
+    told = surely_absent(batch, torch.tensor([[3.0, -0.1, 0.1]]))
+    assert told.known.tolist() == [[True, True, False]], "a low score is absent, a high one stays unknown"
+    assert told.labels.tolist() == [[True, False, False]]
+    for choice, expected in (("ignored", [False, True]), ("absent-if-sure", [True, True])):
+        one = Learner.create("rs", backbone=tiny, device="cpu", stream_unknown=choice, replay_size=0)
+        one.observe(Batch.of(images(), [["old"]] * 4))
+        with torch.no_grad():
+            one.model.head.biases[0].fill_(-5)  # nothing looks old
+        seen: list[torch.Tensor] = []
+        one.criterion = lambda logits, labels, known, seen=seen: seen.append(known) or logits.sum()
+        one.observe(Batch.of(images(), [["new"]] * 4))
+        assert seen[0].tolist() == [expected] * 4
+
+
+@pytest.mark.parametrize("method", ["cuter", "cuter-paper", "cutrep"])
+def test_a_batch_without_any_class(tiny: Backbone, method: str) -> None:
+    one = Learner.create(method, backbone=tiny, device="cpu")
+    assert one.observe(Batch.of(images(), [[]] * 4)).images == 4
+    assert len(one.memory) == 0
+    assert one.observe(Batch.of(images(), [["thing"]] * 4)).images == 4
+
+
+def test_the_model_that_judges_cut_outs_is_the_one_that_saw_the_images(tiny: Backbone) -> None:
+    """Algorithm 1 selects before the update: a step must not make a cut-out look more certain than its image."""
+    one = Learner.create("cuter", backbone=tiny, device="cpu", lr=0.1, head_lr=10.0)
+    one.observe(Batch.of(images(), [["thing"]] * 4))
+    weights, seen = one.model.head.weights[0].detach().clone(), []
+    keep = one.keeper
+
+    def noting(batch: Batch, view: View) -> Any:
+        seen.append(one.model.head.weights[0].detach().clone())
+        return keep(batch, view)
+
+    one.keeper = noting
+    one.observe(Batch.of(images(), [["thing"]] * 4))
+    assert torch.equal(seen[0], weights)
+    assert not torch.equal(one.model.head.weights[0], weights)
+
+
+def test_the_letter_of_the_paper_fills_memory_once_the_model_is_certain(tiny: Backbone) -> None:
+    one = Learner.create("cuter-paper", backbone=tiny, device="cpu", lr=1e-3, head_lr=0.05)
+    for _ in range(12):
+        step = one.observe(Batch.of(images(), [["thing"]] * 4, known=["thing", "other"]))
+    assert len(one.memory) > 0
+    assert step.replayed > 0
