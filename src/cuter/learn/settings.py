@@ -30,7 +30,7 @@ class LearnerSettings(BaseModel):
     )
     memory: str = Field(
         "reservoir",
-        description="Memory policy, what stays within the budget: reservoir or balanced.",
+        description="Memory policy, what stays within the budget: reservoir, balanced or prs.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
     memory_images: int = Field(
