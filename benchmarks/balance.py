@@ -2,7 +2,7 @@
 
     python benchmarks/balance.py --data-root VOCdevkit
 
-Beside it stands the data itself. What cut-outs make of it is in the last lines of a run's metrics, and in its balance.png.
+Beside it stands the data itself. What cut-outs make of it is in a run's balance.png.
 """
 
 import argparse
@@ -12,11 +12,11 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from cuter.memory import MEMORIES, Item
+from cuter.memory import MEMORIES, Item, Memory
 from cuter.stream.batch import membership
 from cuter.stream.datasets import load_dataset
 from cuter.stream.samples import class_counts
-from cuter.stream.tasks import make_tasks, plan_stream
+from cuter.stream.tasks import Visit, make_tasks, plan_stream
 
 
 def main() -> None:
@@ -33,26 +33,28 @@ def main() -> None:
     tasks = make_tasks(given.tasks, dataset.classes)
     names = tuple(name for task in tasks for name in task.classes)
     table = Table("policy", "most", "least", "ratio", title=f"classes in a memory of {given.memory_images} images")
+    plans = [plan_stream(dataset.train, tasks, seed) for seed in range(given.seeds)]
     for policy in MEMORIES:
-        counts = torch.stack(
-            [kept(policy, dataset.train, tasks, names, given.memory_images, s) for s in range(given.seeds)]
-        )
-        most, least = counts.max(dim=1).values.double(), counts.min(dim=1).values.double()
+        counts = []
+        for seed, plan in enumerate(plans):
+            memory = MEMORIES[policy](given.memory_images, torch.Generator().manual_seed(seed))
+            show(memory, plan, names)
+            counts.append(memory.counts())
+        held = torch.stack(counts).double()
+        most, least = held.amax(dim=1), held.amin(dim=1)
         table.add_row(policy, f"{most.mean():.0f}", f"{least.mean():.1f}", f"{(most / least).mean():.1f}")
     images = class_counts(dataset.train).values()
     table.add_row("the data itself", str(max(images)), str(min(images)), f"{max(images) / min(images):.1f}")
     Console().print(table)
 
 
-def kept(policy, samples, tasks, names, budget, seed):  # type: ignore[no-untyped-def]
-    """Return how many items memory holds of each class in the end."""
-    memory = MEMORIES[policy](budget, torch.Generator().manual_seed(seed))
+def show(memory: Memory, plan: list[list[Visit]], names: tuple[str, ...]) -> None:
+    """Offer all visits, as images of one pixel: the budget then counts images."""
     pixel = torch.zeros(3, 1, 1, dtype=torch.uint8)
-    for visits in plan_stream(samples, tasks, seed):
+    for visits in plan:
         labels = membership([visit.labels for visit in visits], names)
         known = membership([visit.known for visit in visits], names)
         memory.offer([Item(pixel, *row, visit.sample.id) for visit, *row in zip(visits, labels, known, strict=True)])
-    return memory.counts()
 
 
 if __name__ == "__main__":
