@@ -11,7 +11,7 @@ from cuter.learn import localise as localising
 from cuter.learn.learner import Learner
 from cuter.learn.model import Model, View
 from cuter.learn.parts import make_keeper, make_regulariser
-from cuter.learn.regularisers import REGULARISERS
+from cuter.learn.regularisers import REGULARISERS, WEIGHTS
 from cuter.learn.selection import Candidates
 from cuter.learn.settings import LearnerSettings
 from cuter.learn.targets import surely_absent
@@ -62,6 +62,9 @@ def test_the_regulariser_and_its_weight() -> None:
     found = make_regulariser(LearnerSettings(regulariser="log-det", alpha=0.25))(view)
     torch.testing.assert_close(found, 0.25 * REGULARISERS["log-det"](patches, None))
     assert make_regulariser(LearnerSettings())(view) == 0
+    usual = make_regulariser(LearnerSettings(regulariser="log-det"))(view)
+    torch.testing.assert_close(usual, WEIGHTS["log-det"] * REGULARISERS["log-det"](patches, None))
+    assert set(WEIGHTS) == set(REGULARISERS)
 
 
 def test_how_the_batch_is_cut(tiny: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:

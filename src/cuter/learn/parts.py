@@ -16,7 +16,7 @@ from cuter.learn.cutouts import CutOuts
 from cuter.learn.keepers import Keeper, whole_images
 from cuter.learn.localise import frozen_regions, own_regions, with_regions
 from cuter.learn.model import Model, View
-from cuter.learn.regularisers import REGULARISERS
+from cuter.learn.regularisers import REGULARISERS, WEIGHTS
 from cuter.learn.selection import (
     Candidates,
     Verdicts,
@@ -82,7 +82,8 @@ def make_regulariser(settings: LearnerSettings) -> Callable[[View], Tensor]:
     if settings.regulariser == "none":
         return lambda view: view.logits.new_zeros(())
     regulariser = REGULARISERS[settings.regulariser]
-    return lambda view: settings.alpha * regulariser(view.patches, view.regions)
+    alpha = WEIGHTS[settings.regulariser] if settings.alpha is None else settings.alpha
+    return lambda view: alpha * regulariser(view.patches, view.regions)
 
 
 def make_keeper(settings: LearnerSettings, model: Model, memory: Memory) -> Keeper:

@@ -81,7 +81,9 @@ class LearnerSettings(BaseModel):
         "nuclear-features, log-det, zero-diagonal, fiedler, cut-energy.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
-    alpha: float = Field(0.1, ge=0, description="Weight of the regulariser.")
+    alpha: float | None = Field(
+        None, ge=0, description="Weight of the regulariser; by default its gradient is about a tenth of the loss's."
+    )
     lr: float = Field(2e-5, gt=0, description="Learning rate of AdamW for the backbone.")
     head_lr: float = Field(1e-3, gt=0, description="Learning rate for the head, whose rows start from nothing.")
     weight_decay: float = Field(1e-4, ge=0, description="Weight decay of AdamW.")
