@@ -12,7 +12,7 @@ from cuter.errors import ConfigError
 from cuter.learn.cutouts import NO_REGION, OUTCOMES, WHOLE_IMAGE, CutOuts
 from cuter.learn.learner import Learner
 from cuter.learn.model import Model, View
-from cuter.learn.selection import KEPT, OTHER_LABEL, relative_to_image
+from cuter.learn.selection import KEPT, OTHER_LABEL, Candidates, Verdicts, relative_to_image
 from cuter.learn.settings import LearnerSettings
 from cuter.memory import Item
 from cuter.stream.batch import Batch
@@ -56,7 +56,7 @@ THING = (3, 5, 12, 9)  # neither square nor in the middle, so that a mirrored or
 def test_a_cut_out_is_kept_with_its_true_pixels_label_and_place() -> None:
     batch = Batch.of(torch.stack([scene(("green", THING))]), [["green"]], known=NAMES, ids=["photo"])
     model = SeesColours().train()
-    kept = CutOuts(model, relative_to_image, None)(batch, view_of(batch, [[THING, NOTHING]]))
+    kept = CutOuts(model, relative_to_image)(batch, view_of(batch, [[THING, NOTHING]]))
     (item,) = kept.items
     assert item.image.shape == (3, 4, 9)
     assert (item.image == COLOURS[1].view(3, 1, 1)).all()
@@ -72,7 +72,7 @@ def test_all_cut_outs_of_a_batch_are_seen_in_one_forward() -> None:
     images = torch.stack([scene(("red", THING), ("blue", (20, 20, 30, 25)))] * 4)
     batch = Batch.of(images, [["red", "blue"]] * 4, known=NAMES)
     model = SeesColours()
-    kept = CutOuts(model, relative_to_image, None)(batch, view_of(batch, [[THING, (20, 20, 30, 25)]] * 4))
+    kept = CutOuts(model, relative_to_image)(batch, view_of(batch, [[THING, (20, 20, 30, 25)]] * 4))
     assert model.calls == [8]
     assert [item.labels.nonzero().item() for item in kept.items] == [0, 2] * 4
     assert [item.id for item in kept.items] == ["0", "0", "1", "1", "2", "2", "3", "3"]
@@ -80,9 +80,27 @@ def test_all_cut_outs_of_a_batch_are_seen_in_one_forward() -> None:
 
 def test_a_region_of_something_else_is_refused() -> None:
     batch = Batch.of(torch.stack([scene(("green", THING))]), [["red"]], known=NAMES)
-    kept = CutOuts(SeesColours(), relative_to_image, None)(batch, view_of(batch, [[THING]]))
+    kept = CutOuts(SeesColours(), relative_to_image)(batch, view_of(batch, [[THING]]))
     assert kept.items == []
     assert +kept.selection == Counter({OTHER_LABEL: 1})
+
+
+@pytest.mark.parametrize(
+    ("doubts", "told"), [(False, [True, True, True]), (True, [True, False, True])], ids=["as printed", "doubtful"]
+)
+def test_another_label_of_the_image_may_be_inside_as_well(doubts: bool, told: list[bool]) -> None:
+    """A horse and its rider: the cut-out of the horse must not say that there is no person."""
+    two = scene(("red", (0, 0, 32, 32)), ("green", (0, 0, 16, 32)))  # half red, half green: both score 0.5
+    two[0, :, 14:16] = 255  # a little more red
+    batch = Batch.of(two[None], [["red", "green"]], known=NAMES)
+
+    def red(candidates: Candidates) -> Verdicts:
+        assert candidates.scores[0].tolist() == pytest.approx([0.62, 0.5, 0.018], abs=0.01)
+        return Verdicts(torch.tensor([0]), [KEPT])
+
+    kept = CutOuts(SeesColours(), red, doubts=doubts)(batch, view_of(batch, [[(0, 0, 32, 32)]]))
+    assert kept.items[0].labels.tolist() == [True, False, False]
+    assert kept.items[0].known.tolist() == told
 
 
 def test_images_are_told_apart_also_if_their_names_are_not() -> None:
@@ -94,7 +112,7 @@ def test_images_are_told_apart_also_if_their_names_are_not() -> None:
 def test_nothing_found_costs_no_forward() -> None:
     batch = Batch.of(torch.stack([scene()] * 3), [["red"]] * 3)
     model = SeesColours()
-    kept = CutOuts(model, relative_to_image, None)(batch, view_of(batch, [[NOTHING, NOTHING]] * 3))
+    kept = CutOuts(model, relative_to_image)(batch, view_of(batch, [[NOTHING, NOTHING]] * 3))
     assert kept.items == []
     assert +kept.selection == Counter({NO_REGION: 6})
     assert model.calls == []

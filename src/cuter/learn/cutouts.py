@@ -4,11 +4,13 @@ from collections import Counter
 from collections.abc import Callable
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from cuter.learn.keepers import Kept, whole_images
 from cuter.learn.model import Model, View
 from cuter.learn.selection import KEPT, OTHER_LABEL, TWO_LABELS, UNSURE, Candidates, Verdicts
+from cuter.learn.targets import SURELY_ABSENT
 from cuter.memory import Item
 from cuter.stream.batch import Batch
 from cuter.stream.resize import resize
@@ -27,10 +29,11 @@ class CutOuts:
     true pixels at their native size, and replay augments them afresh.
     """
 
-    def __init__(self, model: Model, select: Select, lacks: Lacks | None):
+    def __init__(self, model: Model, select: Select, lacks: Lacks | None = None, doubts: bool = False):
         self.model = model
         self.select = select
-        self.lacks = lacks
+        self.lacks = lacks  # if given, whole images stand in for cut-outs of these classes
+        self.doubts = doubts  # whether another label of the image may be inside as well
 
     def __call__(self, batch: Batch, view: View) -> Kept:
         """Offer the certain cut-outs and, in place of those that are missing, whole images of classes that starve."""
@@ -66,12 +69,12 @@ class CutOuts:
         )
         verdicts = self.select(candidates)
         selection.update(verdicts.reasons)
-        columns, known = verdicts.columns.tolist(), candidates.known.cpu()
+        shown = F.one_hot(verdicts.columns, len(batch.names)).bool()
+        doubtful = candidates.labels & ~shown & (candidates.scores >= SURELY_ABSENT)
+        told = ~doubtful if self.doubts else torch.ones_like(shown)
+        shown, told = shown.cpu(), told.cpu()
         certain = [n for n, reason in enumerate(verdicts.reasons) if reason == KEPT]
-        items = [
-            Item(crops[n].cpu(), _only(columns[n], known.shape[1]), known[n], batch.ids[of[n]], found[n][1])
-            for n in certain
-        ]
+        items = [Item(crops[n].cpu(), shown[n], told[n], batch.ids[of[n]], found[n][1]) for n in certain]
         return items, [of[n] for n in certain], selection
 
     def _scores(self, crops: list[Tensor], size: int) -> Tensor:
@@ -79,10 +82,3 @@ class CutOuts:
         images = torch.cat([resize(pixels[None], size) for pixels in crops])
         with self.model.looking():
             return torch.sigmoid(self.model(images).logits.float())
-
-
-def _only(column: int, columns: int) -> Tensor:
-    """Return the labels of an item that shows one class."""
-    labels = torch.zeros(columns, dtype=torch.bool)
-    labels[column] = True
-    return labels

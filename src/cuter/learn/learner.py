@@ -30,7 +30,7 @@ from cuter.learn.parts import (
 )
 from cuter.learn.replay import as_batch
 from cuter.learn.settings import LearnerSettings
-from cuter.learn.targets import REPLAY_TARGETS, STREAM_TARGETS
+from cuter.learn.targets import STREAM_TARGETS
 from cuter.memory import MEMORIES
 from cuter.settings import validated
 from cuter.storage import load_state, save_states, verify
@@ -77,7 +77,6 @@ class Learner:
         self.memory = MEMORIES[settings.memory](budget, self.generator, settings.memory_codec)
         self.keeper = make_keeper(settings, self.model, self.memory)
         self.stream_target = STREAM_TARGETS[settings.stream_unknown]
-        self.replay_target = REPLAY_TARGETS[settings.replay_unknown]
         self.optimizer = torch.optim.AdamW(
             backbone.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True
         )
@@ -108,7 +107,7 @@ class Learner:
             return Step()
         batch = self._align(batch)
         with self._randomness():
-            replay = self.replay_target(self._draw_replay())
+            replay = self._draw_replay()
             seen = self.augment(_unit(batch.images))
             view = self.localise(seen, self._look(seen.images))  # one forward: logits and patch features
             told = self.stream_target(batch, view.logits)
@@ -225,8 +224,8 @@ class Learner:
 
     def _draw_replay(self) -> Batch:
         draw = self.memory.sample if self.settings.replay_draw == "uniform" else self.memory.sample_evenly
-        items = draw(self.settings.replay_size)
-        return as_batch(items, self.labels.names, self.backbone.image_size).to(self.device)
+        items, unknown = draw(self.settings.replay_size), self.settings.replay_unknown
+        return as_batch(items, self.labels.names, self.backbone.image_size, unknown).to(self.device)
 
     def _fit(self, images: Tensor) -> Tensor:
         return resize(images, self.backbone.image_size).to(self.device)

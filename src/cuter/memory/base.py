@@ -20,10 +20,11 @@ NO_LABEL = -1  # the class of items without labels: they share memory as one cla
 class Item:
     """What memory keeps: an image or a part of one at its own size, and what is known of its labels.
 
-    image: uint8 (3, h, w), or (n,) where memory stores it as the bytes of a compressed file. labels and known: bool
-    (C,) over the label space at the time. Columns never change their meaning, so a later, longer label space only adds
-    unknown columns at the end. id: the image that it comes from; box: which part of it a cut-out is, half-open
-    x1, y1, x2, y2 in pixels of the image as the learner saw it.
+    image: uint8 (3, h, w), or (n,) where memory stores it as the bytes of a compressed file.
+    labels and known: bool (C,) over the label space at the time. Columns never change their meaning, so a later, longer
+    label space only adds columns at the end. What is known of a cut-out is which classes it does or does not show.
+    id: the image that it comes from; box: which part of it a cut-out is, half-open x1, y1, x2, y2 in pixels of the
+    image as the learner saw it.
     """
 
     image: Tensor
