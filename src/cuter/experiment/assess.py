@@ -35,7 +35,7 @@ from cuter.measure.localisation import average_precision_50, corloc, mean_interv
 from cuter.registry import did_you_mean
 from cuter.storage import write_json, write_text
 from cuter.stream.inspect import SPLITS
-from cuter.stream.samples import Dataset, Sample
+from cuter.stream.samples import Dataset, Sample, pick
 
 Boxes = NDArray[np.float64]  # (k, 4): x1, y1, x2, y2
 
@@ -126,12 +126,6 @@ def draw(dataset: Dataset, split: str, images: int, seed: int) -> list[Sample]:
     if split not in SPLITS:
         raise ConfigError(f"unknown split {split!r}.{did_you_mean(split, list(SPLITS))}")
     return pick(dataset.train if split == "train" else dataset.test, images, seed)
-
-
-def pick(samples: Sequence[Sample], count: int, seed: int = 0) -> list[Sample]:
-    """Draw so many samples, always the same ones for a seed, in their order; all of them if there are no more."""
-    chosen = np.random.default_rng(seed).permutation(len(samples))[:count]
-    return [samples[i] for i in sorted(chosen.tolist())]
 
 
 @dataclass

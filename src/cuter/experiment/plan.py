@@ -8,13 +8,11 @@ import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from cuter.errors import ConfigError
 from cuter.experiment.config import RunConfig
 from cuter.measure.protocol import seen_samples
 from cuter.stream.datasets import load_dataset
-from cuter.stream.samples import Sample
+from cuter.stream.samples import Sample, pick
 from cuter.stream.tasks import Task, Visit, in_batches, make_tasks, plan_stream
 
 logger = logging.getLogger("cuter.run")
@@ -73,7 +71,4 @@ def _test_visits(samples: Sequence[Sample], classes: frozenset[str]) -> list[Vis
 
 def _subset(samples: Sequence[Sample], limit: int | None) -> Sequence[Sample]:
     """Draw a subset that does not depend on the run's seed, so that seeds compare on the same images."""
-    if limit is None or limit >= len(samples):
-        return samples
-    chosen = np.random.default_rng(0).permutation(len(samples))[:limit]
-    return [samples[i] for i in sorted(chosen.tolist())]
+    return samples if limit is None else pick(samples, limit)

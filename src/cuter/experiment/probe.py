@@ -10,9 +10,9 @@ from torch import Tensor
 
 from cuter.backbone import Backbone
 from cuter.cut import CutSettings, Localiser
-from cuter.experiment.assess import Boxes, Seen, as_boxes, figures, look, pick
+from cuter.experiment.assess import Boxes, Seen, as_boxes, figures, look
 from cuter.experiment.cutting import read_photos
-from cuter.stream.samples import Sample
+from cuter.stream.samples import Sample, pick
 
 logger = logging.getLogger("cuter.run")
 

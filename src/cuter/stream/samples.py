@@ -5,6 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import numpy as np
+
 
 @dataclass(frozen=True, slots=True)
 class Box:
@@ -41,3 +43,9 @@ class Dataset:
 def class_counts(samples: Sequence[Sample]) -> Counter[str]:
     """Count in how many images each class is present."""
     return Counter(label for sample in samples for label in sample.labels)
+
+
+def pick(samples: Sequence[Sample], count: int, seed: int = 0) -> list[Sample]:
+    """Draw so many samples, always the same ones for a seed, in their order; all of them if there are no more."""
+    chosen = np.random.default_rng(seed).permutation(len(samples))[:count]
+    return [samples[i] for i in sorted(chosen.tolist())]
