@@ -133,6 +133,17 @@ def test_a_run_with_cut_outs_tells_and_shows_what_became_of_them(config: RunConf
     tests = [line for line in lines if "test" in line]
     assert [list(line["classes"]) for line in tests] == [line["test"]["classes"] for line in tests]
     assert all("fiedler" in line["localisation"] for line in tests)
+
+
+def test_classes_that_memory_never_was_offered_count_as_none(config: RunConfig, tmp_path: Path) -> None:
+    runs.start(with_method(config, method="cuter-paper", tau1=1.0, tau2=1.0), tmp_path / "run", silent())
+    lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
+    last = [line for line in lines if "test" in line][-1]
+    assert last["classes"] == dict.fromkeys(last["test"]["classes"], 0)
+
+
+def test_a_run_with_cut_outs_draws_its_pictures(config: RunConfig, tmp_path: Path) -> None:
+    runs.start(with_method(config, method="cuter"), tmp_path / "run", silent())
     assert {"selection.png", "balance.png", "localisation.png"} <= {path.name for path in (tmp_path / "run").iterdir()}
 
 

@@ -212,7 +212,8 @@ class Run:
 
     def _note_test(self, result: TaskResult, localisation: dict[str, float]) -> None:
         logger.info("%s: mAP %s over %d images", result.name, result.scores["map"], result.images)
-        held = dict(zip(self.learner.labels.names, self.learner.memory.counts().tolist(), strict=False))
+        names = self.learner.labels.names
+        held = dict.fromkeys(names, 0) | dict(zip(names, self.learner.memory.counts().tolist(), strict=False))
         line = {"step": self.learner.steps, "test": result.as_dict(), "localisation": localisation, "classes": held}
         if (share := self._purity()) is not None:
             line["purity"] = share
