@@ -12,7 +12,7 @@ from cuter.errors import ConfigError
 from cuter.learn.cutouts import NO_REGION, OUTCOMES, WHOLE_IMAGE, CutOuts
 from cuter.learn.learner import Learner
 from cuter.learn.model import Model, View
-from cuter.learn.selection import KEPT, OTHER_LABEL, Candidates, Verdicts, relative_to_image
+from cuter.learn.selection import KEPT, OTHER_LABEL, relative_to_image
 from cuter.learn.settings import LearnerSettings
 from cuter.memory import Item
 from cuter.stream.batch import Batch
@@ -83,24 +83,6 @@ def test_a_region_of_something_else_is_refused() -> None:
     kept = CutOuts(SeesColours(), relative_to_image)(batch, view_of(batch, [[THING]]))
     assert kept.items == []
     assert +kept.selection == Counter({OTHER_LABEL: 1})
-
-
-@pytest.mark.parametrize(
-    ("doubts", "told"), [(False, [True, True, True]), (True, [True, False, True])], ids=["as printed", "doubtful"]
-)
-def test_another_label_of_the_image_may_be_inside_as_well(doubts: bool, told: list[bool]) -> None:
-    """A horse and its rider: the cut-out of the horse must not say that there is no person."""
-    two = scene(("red", (0, 0, 32, 32)), ("green", (0, 0, 16, 32)))  # half red, half green: both score 0.5
-    two[0, :, 14:16] = 255  # a little more red
-    batch = Batch.of(two[None], [["red", "green"]], known=NAMES)
-
-    def red(candidates: Candidates) -> Verdicts:
-        assert candidates.scores[0].tolist() == pytest.approx([0.62, 0.5, 0.018], abs=0.01)
-        return Verdicts(torch.tensor([0]), [KEPT])
-
-    kept = CutOuts(SeesColours(), red, doubts=doubts)(batch, view_of(batch, [[(0, 0, 32, 32)]]))
-    assert kept.items[0].labels.tolist() == [True, False, False]
-    assert kept.items[0].known.tolist() == told
 
 
 def test_images_are_told_apart_also_if_their_names_are_not() -> None:

@@ -17,8 +17,8 @@ def item(labels: list[int], known: list[int], box: tuple[int, int, int, int] | N
     [
         (None, "absent", [1, 1, 1, 1]),  # a whole image as RS replays it
         (None, "ignored", [1, 0, 0, 0]),
-        ((0, 0, 8, 6), "absent", [1, 0, 1, 1]),  # a cut-out that may show a dog as well: it says nothing of dogs
-        ((0, 0, 8, 6), "ignored", [1, 0, 1, 1]),  # classes that came later are absent
+        ((0, 0, 8, 6), "absent", [1, 1, 1, 1]),
+        ((0, 0, 8, 6), "ignored", [1, 1, 1, 1]),  # a cut-out shows its class alone, also among those that came later
     ],
 )
 def test_what_items_say_of_the_classes_seen_so_far(box: tuple[int, ...] | None, unknown: str, known: list[int]) -> None:
@@ -29,9 +29,9 @@ def test_what_items_say_of_the_classes_seen_so_far(box: tuple[int, ...] | None, 
 
 
 def test_items_of_all_ages_in_one_batch() -> None:
-    batch = as_batch([item([1], [1]), item([0, 0, 1], [0, 1, 1], (0, 0, 2, 2))], NAMES, 16, "absent")
+    batch = as_batch([item([1], [1]), item([0, 0, 1], [0, 1, 1], (0, 0, 2, 2))], NAMES, 16, "ignored")
     assert batch.labels.int().tolist() == [[1, 0, 0, 0], [0, 0, 1, 0]]
-    assert batch.known.int().tolist() == [[1, 1, 1, 1], [0, 1, 1, 1]]
+    assert batch.known.int().tolist() == [[1, 0, 0, 0], [1, 1, 1, 1]]
 
 
 def test_nothing_to_replay() -> None:

@@ -10,7 +10,6 @@ from torch import Tensor
 from cuter.learn.keepers import Kept, whole_images
 from cuter.learn.model import Model, View
 from cuter.learn.selection import KEPT, OTHER_LABEL, TWO_LABELS, UNSURE, Candidates, Verdicts
-from cuter.learn.targets import SURELY_ABSENT
 from cuter.memory import Item
 from cuter.stream.batch import Batch
 from cuter.stream.resize import resize
@@ -29,11 +28,10 @@ class CutOuts:
     true pixels at their native size, and replay augments them afresh.
     """
 
-    def __init__(self, model: Model, select: Select, lacks: Lacks | None = None, doubts: bool = False):
+    def __init__(self, model: Model, select: Select, lacks: Lacks | None = None):
         self.model = model
         self.select = select
         self.lacks = lacks  # if given, whole images stand in for cut-outs of these classes
-        self.doubts = doubts  # whether another label of the image may be inside as well
 
     def __call__(self, batch: Batch, view: View) -> Kept:
         """Offer the certain cut-outs and, in place of those that are missing, whole images of classes that starve."""
@@ -69,12 +67,9 @@ class CutOuts:
         )
         verdicts = self.select(candidates)
         selection.update(verdicts.reasons)
-        shown = F.one_hot(verdicts.columns, len(batch.names)).bool()
-        doubtful = candidates.labels & ~shown & (candidates.scores >= SURELY_ABSENT)
-        told = ~doubtful if self.doubts else torch.ones_like(shown)
-        shown, told = shown.cpu(), told.cpu()
+        shown, known = F.one_hot(verdicts.columns, len(batch.names)).bool().cpu(), candidates.known.cpu()
         certain = [n for n, reason in enumerate(verdicts.reasons) if reason == KEPT]
-        items = [Item(crops[n].cpu(), shown[n], told[n], batch.ids[of[n]], found[n][1]) for n in certain]
+        items = [Item(crops[n].cpu(), shown[n], known[n], batch.ids[of[n]], found[n][1]) for n in certain]
         return items, [of[n] for n in certain], selection
 
     def _scores(self, crops: list[Tensor], size: int) -> Tensor:

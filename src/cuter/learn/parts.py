@@ -104,5 +104,4 @@ def make_keeper(settings: LearnerSettings, model: Model, memory: Memory) -> Keep
         model,
         select=as_printed if settings.selection == "paper" else relative_to_image,
         lacks=(lambda classes: lacking(counts(classes))) if settings.fallback == "whole-image" else None,
-        doubts=settings.other_labels == "doubtful",
     )

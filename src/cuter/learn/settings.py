@@ -60,12 +60,6 @@ class LearnerSettings(BaseModel):
         "whole-image.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
-    other_labels: Literal["absent", "doubtful"] = Field(
-        "absent",
-        description="Cut-outs: what they say of the other labels of their image: absent, as printed, or doubtful: "
-        "nothing, unless the model is sure.",
-        json_schema_extra=CHOSEN_BY_METHOD,
-    )
     stream_unknown: Literal["ignored", "absent-if-sure"] = Field(
         "ignored",
         description="What a stream image says of classes that nobody looked for in it: ignored, or absent-if-sure: "

@@ -22,7 +22,8 @@ class Item:
 
     image: uint8 (3, h, w), or (n,) where memory stores it as the bytes of a compressed file.
     labels and known: bool (C,) over the label space at the time. Columns never change their meaning, so a later, longer
-    label space only adds columns at the end. What is known of a cut-out is which classes it does or does not show.
+    label space only adds columns at the end. Of a cut-out, known
+    tells which classes somebody looked for in its image.
     id: the image that it comes from; box: which part of it a cut-out is, half-open x1, y1, x2, y2 in pixels of the
     image as the learner saw it.
     """

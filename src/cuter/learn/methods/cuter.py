@@ -6,7 +6,6 @@ from cuter.learn.regularisers import REGULARISERS
 PAPER = {"keeper": "cut-outs", "memory": "balanced"}
 BETTER = {  # what goes beyond the paper; docs/cuter.md tells what each brings
     "selection": "relative",
-    "other_labels": "doubtful",
     "fallback": "whole-image",
     "replay_draw": "by-class",
     "stream_unknown": "absent-if-sure",
