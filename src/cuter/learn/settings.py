@@ -20,8 +20,8 @@ class LearnerSettings(BaseModel):
 
     method: str = Field(
         "rs",
-        description="Method, a named choice of the settings below: finetune, rs, cuter, cuter-paper, cuter-frozen, cutrep, or "
-        "cuter+REGULARISER. What you give yourself goes before it.",
+        description="Method, a named choice of the settings below: finetune, rs, cuter, cuter-paper, cuter-frozen, "
+        "cutrep, or cuter+REGULARISER. What you give yourself goes before it.",
     )
     keeper: Literal["whole-images", "cut-outs"] = Field(
         "whole-images",
