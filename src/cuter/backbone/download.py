@@ -1,23 +1,18 @@
 """Original checkpoint files from the web, kept in the user's cache."""
 
-import os
 import shutil
 import uuid
 from http.client import HTTPException
 from pathlib import Path
 from urllib.request import urlopen
 
+from cuter.cache import cache_folder
 from cuter.errors import BackboneError
-
-
-def cache_folder() -> Path:
-    """Return where downloaded checkpoints are kept: under `CUTER_CACHE`, or else `~/.cache/cuter`."""
-    return Path(os.environ.get("CUTER_CACHE") or Path.home() / ".cache" / "cuter") / "backbones"
 
 
 def fetch(url: str) -> Path:
     """Return the local copy of a file, downloading it first if there is none."""
-    path = cache_folder() / url.rsplit("/", 1)[-1]
+    path = cache_folder("backbones") / url.rsplit("/", 1)[-1]
     if path.exists():
         return path
     # A name of its own until it is whole: a kill leaves no half file, and two processes do not write into one.
