@@ -6,6 +6,7 @@ import logging
 import shlex
 import sys
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -216,8 +217,11 @@ def cut(
 def assess(
     *,
     backbone: Annotated[list[str], typer.Option(help=f"{BACKBONE} May be repeated: each is a row.")],
-    dataset: Annotated[str, typer.Option(help="Data set: voc, coco, nuswide, or folder.")],
-    data_root: Annotated[Path, typer.Option(help="Folder that holds the data set.")],
+    dataset: Annotated[str, typer.Option(help="Data set: toybox, voc, coco, nuswide, or folder.")],
+    data_root: Annotated[
+        Path | None,
+        typer.Option(help="Folder that holds the data set; toybox alone, which is rendered, needs none."),
+    ] = None,
     images: Annotated[int, typer.Option(min=1, help="Images to look at, the same for all backbones.")] = 200,
     features: Annotated[
         list[str] | None,
@@ -246,7 +250,7 @@ def assess(
 
         cuter assess --backbone dino-vits16 --backbone mae-vitb16 --dataset voc --data-root VOCdevkit
     """
-    with console.status("loading"):
+    with _waiting("loading", data_root):
         from cuter.experiment.assess import assess as assess_backbones
         from cuter.experiment.assess_report import assessment_table
         from cuter.stream.datasets import load_dataset
@@ -280,6 +284,11 @@ def assess(
         typer.echo(json.dumps(report))
 
 
+def _waiting(what: str, place: object) -> AbstractContextManager[object]:
+    """Show that something goes on; a data set that is in no place is rendered, and shows how far it is by itself."""
+    return console.status(what) if place else nullcontext()
+
+
 def _interruptible(folder: Path, carry_out: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     """Carry out a run; if it was asked to stop, tell how to go on."""
     from cuter.experiment.run import Interrupted
@@ -304,7 +313,10 @@ def _unused(folder: Path) -> Path:
 
 @data.command()
 def check(
-    folders: Annotated[list[Path], typer.Argument(metavar="DIR…", help="Folders that hold a data set each.")],
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[DIR]…", help="Folders that hold a data set each; none with --dataset toybox."),
+    ] = None,
     dataset: Annotated[
         str | None, typer.Option(help="What the folders hold, where their layout does not tell: voc, coco, …")
     ] = None,
@@ -318,12 +330,17 @@ def check(
 
     Ends with code 1 if a file is unreadable.
     """
-    with console.status("reading"):
+    with _waiting("reading", folders):
         from cuter.stream.datasets import detect, load_dataset
         from cuter.stream.inspect import SPLITS, inspect, inspection_tables
 
         options = given({"dataset_options": dataset_options}).get("dataset_options", {})
-        found = [load_dataset(dataset or detect(folder), folder, **options) for folder in folders]
+        if folders:
+            found = [load_dataset(dataset or detect(folder), folder, **options) for folder in folders]
+        elif dataset:
+            found = [load_dataset(dataset, **options)]
+        else:
+            raise ConfigError("name a folder, or with --dataset a data set that needs none: toybox")
     with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
         row = bar.add_task("reading images", total=None)
         inspections = [

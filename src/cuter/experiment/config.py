@@ -17,8 +17,10 @@ class RunConfig(LearnerSettings):
 
     model_config = ConfigDict(coerce_numbers_to_str=True)  # YAML reads 'tasks: 8' and 'year: 2012' as numbers
 
-    dataset: str = Field(description="Data set: voc, coco, nuswide, or folder (your own CSV or JSON lines).")
-    data_root: Path = Field(description="Folder that holds the data set.")
+    dataset: str = Field(description="Data set: toybox, voc, coco, nuswide, or folder (your own CSV or JSON lines).")
+    data_root: Path | None = Field(
+        None, description="Folder that holds the data set; toybox alone, which is rendered, needs none."
+    )
     dataset_options: dict[str, str] = Field(
         {},
         description="Option of the data set's reader, NAME=VALUE; may be repeated: train=train and test=val for VOC.",
@@ -92,7 +94,7 @@ def with_absolute_paths(config: RunConfig) -> RunConfig:
 
     return config.model_copy(
         update={
-            "data_root": config.data_root.expanduser().resolve(),
+            "data_root": config.data_root and config.data_root.expanduser().resolve(),
             "backbone": absolute(config.backbone),
             "localiser": absolute(config.localiser),
             "class_order": absolute(config.class_order) if isinstance(config.class_order, str) else config.class_order,

@@ -71,9 +71,8 @@ def resume(out: Path, display: Display) -> dict[str, Any]:
             learner = Learner.from_state(load_state(folder, "learner"), config.device)
             progress = Progress.from_state(load_state(folder, "progress"))
         if progress.plan != plan.digest():
-            raise ConfigError(
-                f"{out} cannot go on: the images, labels or tasks under {config.data_root} are not those it began with"
-            )
+            place = f"under {config.data_root}" if config.data_root else f"of {config.dataset}"
+            raise ConfigError(f"{out} cannot go on: the images, labels or tasks {place} are not those it began with")
         directory.compare_environment(describe_environment(learner.device))
         directory.cut_metrics(progress.metrics_length)
         return Run(config, directory, plan, learner=learner, progress=progress, display=display).carry_out()

@@ -1,7 +1,7 @@
 """Data sets: one file each. A reader takes the root folder and returns a `Dataset`."""
 
 from collections.abc import Callable
-from inspect import signature
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Any
 
@@ -19,15 +19,21 @@ DATASETS: Registry[Reader] = Registry("data set", "cuter.stream.datasets")
 LAYOUTS: Registry[tuple[str, ...]] = Registry("layout", "cuter.stream.datasets")
 
 
-def load_dataset(name: str, root: Path, **options: Any) -> Dataset:
-    """Read the data set `name` under `root`. Its options are the keyword arguments of its reader."""
+def load_dataset(name: str, root: Path | None = None, **options: Any) -> Dataset:
+    """Read the data set `name` under `root`. Its options are the keyword arguments of its reader.
+
+    Only a reader that has a default for `root` can do without one.
+    """
     reader = DATASETS[name]
-    accepted = [parameter for parameter in signature(reader).parameters if parameter != "root"]
+    first, *others = signature(reader).parameters.values()
+    if root is None and first.default is Parameter.empty:
+        raise ConfigError(f"data set {name!r} needs --data-root, the folder that holds it")
+    accepted = [parameter.name for parameter in others]
     for option in options:
         if option not in accepted:
             raise ConfigError(f"data set {name!r} has no option {option!r}.{did_you_mean(option, accepted)}")
     try:  # options from the command line are text: pydantic makes numbers of them where the reader wants numbers
-        return validate_call(reader)(Path(root), **options)
+        return validate_call(reader)(None if root is None else Path(root), **options)
     except ValidationError as error:
         fault = error.errors()[0]
         raise ConfigError(
