@@ -8,7 +8,7 @@ of a scene, which rendering alone does not need.
 """
 
 import argparse
-import json
+import secrets
 import tempfile
 import time
 from collections import defaultdict
@@ -21,7 +21,7 @@ from rich.table import Table
 
 import cuter.stream.toybox.scene as scenes
 from cuter.stream.toybox import draw_scene
-from cuter.stream.toybox.cache import write_scene
+from cuter.stream.toybox.cache import render_toybox
 
 STAGES = {
     "draw_backdrop": "backdrop",
@@ -67,8 +67,7 @@ def render(count: int) -> None:
 
 
 def write(count: int, folder: Path) -> None:
-    for number in range(count):
-        json.dumps(write_scene(folder, "train", number, draw_scene("train", number)))
+    render_toybox(folder / secrets.token_hex(4), train=count, test=0)
 
 
 def stages(count: int) -> dict[str, float]:

@@ -1,6 +1,7 @@
 """The command line as a person uses it: in processes of its own, killed without mercy."""
 
 import json
+import os
 import random
 import signal
 import subprocess
@@ -107,6 +108,12 @@ def test_help_answers_at_once_and_names_every_setting() -> None:
             ["run", "--dataset", "voc", "--data-root", "nowhere", "--backbone", "x"],
             "tasks is needed: 5x4, 11+7x10, or class names",
         ),
+        (
+            ["run", "--dataset", "voc", "--backbone", "x", "--tasks", "5x4"],
+            "data set 'voc' needs --data-root, the folder that holds it",
+        ),
+        (["assess", "--backbone", "x", "--dataset", "coco"], "data set 'coco' needs --data-root"),
+        (["data", "check"], "name a folder, or with --dataset a data set that needs none: toybox"),
         (["run", "--resume", "nowhere", "--lr", "1"], "--resume takes the run's own settings: drop --lr"),
         (["run", "--resume", "nowhere"], "nowhere holds no run"),
         (["run", "--dataset-options", "train"], "'train' must be NAME=VALUE"),
@@ -126,6 +133,21 @@ def test_mistakes_are_told_in_one_line(arguments: list[str], message: str, tmp_p
     assert message in " ".join(done.stderr.replace("│", " ").split())
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_the_toybox_needs_no_data_root(tmp_path: Path, backbone_folder: Path) -> None:
+    here = {"cwd": tmp_path, "env": os.environ | {"CUTER_CACHE": str(tmp_path / "cache")}}
+    sizes = ["--dataset", "toybox", "--dataset-options", "train=24", "--dataset-options", "test=12"]
+    options = ["--backbone", backbone_folder, "--tasks", "tree,cup;book,cat", "--workers", 0]
+    done = cuter("run", *sizes, *options, "--json", **here)
+    summary = json.loads(done.stdout.splitlines()[-1])
+    assert summary["config"]["data_root"] is None
+    assert summary["tasks"][-1]["classes"] == ["tree", "cup", "book", "cat"]
+    told = json.loads(cuter("data", "check", *sizes, "--json", **here).stdout)
+    assert [(split["dataset"], split["images"], split["classes"]) for split in told] == [
+        ("toybox", 24, 25),
+        ("toybox", 12, 25),
+    ]
 
 
 def test_a_config_file_with_overrides(run: list[object], tmp_path: Path) -> None:

@@ -81,6 +81,13 @@ def test_a_folder_does_not_change_what_the_learner_and_pretrained_mean(
         assert with_absolute_paths(RunConfig(**REQUIRED, localiser=name)).localiser == expected
 
 
+def test_a_run_on_a_data_set_that_needs_no_folder(tmp_path: Path) -> None:
+    config = load_config(None, {"dataset": "toybox", "backbone": "dino-vits16", "tasks": "5x5"})
+    assert with_absolute_paths(config).data_root is None
+    (tmp_path / "x.yaml").write_text(dump_config(config))
+    assert load_config(tmp_path / "x.yaml", {}) == config
+
+
 def test_help_names_all_methods_policies_and_regularisers() -> None:
     told = {name: str(RunConfig.model_fields[name].description) for name in ("method", "memory", "regulariser")}
     words = {field: set(re.findall(r"[\w+-]+", text)) for field, text in told.items()}

@@ -10,6 +10,7 @@ from PIL import Image
 from cuter.stream.toybox.colour import WHITE, Colour, draw_colour, mix
 from cuter.stream.toybox.decor import decorate
 from cuter.stream.toybox.pools import ANGLES, LEVELS, NOISE_LEVELS, crop, noise, pattern
+from cuter.stream.toybox.sketch import ramp
 
 HALF = NOISE_LEVELS // 2
 SHADES = np.linspace(0, 1, NOISE_LEVELS)[:, None]
@@ -104,7 +105,7 @@ def _surface(rng: Generator, kind: str, size: int) -> NDArray[np.uint8]:
         period, angle = (14, 20, 28)[int(3 * y)], ANGLES[int(slope * len(ANGLES))]
         piece += crop(pattern(design, period, angle), size, size, (x, y)) * np.uint8(HALF // LEVELS)
     else:
-        down = np.linspace(0, HALF - 1, size).astype(np.uint8)[:, None]
+        down = (ramp(size) * (HALF - 1)).astype(np.uint8)[:, None]
         piece += down if slope < 0.7 else down[::-1]
     return piece
 
@@ -118,7 +119,7 @@ def _colours(rng: Generator, kind: str) -> tuple[Colour, Colour]:
     elif near < 0.7:
         other = mix(one, other, 0.3)
     grey = mix((0.55, 0.55, 0.55), WHITE, strength)
-    return mix(one, grey, 0.3), mix(other, grey, 0.3)
+    return mix(one, grey, 0.22), mix(other, grey, 0.22)
 
 
 def _ramp(one: Colour, other: Colour) -> NDArray[np.uint8]:

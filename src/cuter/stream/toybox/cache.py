@@ -31,20 +31,20 @@ def render_toybox(
         done = 0
         counts: dict[Split, int] = {"train": train, "test": test}
         for split, count in counts.items():
+            for kind in ("images", "masks"):
+                (folder / kind / split).mkdir(parents=True)
             with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as rows:
                 for number in range(count):
-                    rows.write(json.dumps(write_scene(folder, split, number, draw_scene(split, number, seed))) + "\n")
+                    row = _write(folder, f"{split}/{number:06d}", draw_scene(split, number, seed))
+                    rows.write(json.dumps(row) + "\n")
                     done += 1
                     progress(done, train + test)
 
 
-def write_scene(folder: Path, split: Split, number: int, drawn: Scene) -> dict[str, Any]:
+def _write(folder: Path, name: str, drawn: Scene) -> dict[str, Any]:
     """Write a scene's picture and masks, and return its row of the annotation file."""
-    for kind in ("images", "masks"):
-        if number == 0:
-            (folder / kind / split).mkdir(parents=True, exist_ok=True)
-    path = f"images/{split}/{number:06d}.jpg"
+    path = f"images/{name}.jpg"
     drawn.image.save(folder / path, quality=QUALITY, subsampling=0)
-    Image.fromarray(drawn.numbers).save(folder / f"masks/{split}/{number:06d}.png", compress_level=1)
+    Image.fromarray(drawn.numbers).save(folder / f"masks/{name}.png", compress_level=1)
     boxes = [[thing.label, *thing.box] for thing in drawn.things]
     return {"path": path, "labels": sorted(drawn.labels), "boxes": boxes}

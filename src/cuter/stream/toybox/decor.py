@@ -22,7 +22,7 @@ def decorate(image: Image.Image, rng: Generator, place: str, horizon: int | None
         _clouds(sketch, rng, ground)
         _fill(image, sketch, mix(WHITE, colours[0], 0.2), strength=150 + int(100 * rng.random()))
     elif place in ("table", "room"):
-        _edge_of(image, rng, ground, colours)
+        _board(image, rng, ground, colours)
         if rng.random() < 0.6:
             _picture(image, rng, ground, colours)
     elif rng.random() < 0.6:
@@ -45,19 +45,18 @@ def _fill(image: Image.Image, sketch: Sketch, colour: Colour, strength: int = 25
     """Paint all that is on the sketch in one colour, and clear the sketch."""
     if not sketch.outlines:
         return
-    z = np.concatenate(sketch.outlines)
-    left, top = max(z.real.min(), 0.0), max(z.imag.min(), 0.0)
-    x, y = int(left * image.width), int(top * image.height)
-    width = int(min(z.real.max(), 1.0) * image.width) + 1 - x
-    height = int(min(z.imag.max(), above) * image.height) + 1 - y
-    if width <= 0 or height <= 0:
-        return
-    z = FINE * (z * image.width - complex(x, y))
-    canvas = fill(z, sketch.lengths, [strength] * len(sketch.outlines), FINE * width, FINE * height)
+    z, lengths = np.concatenate(sketch.outlines), sketch.lengths
     sketch.outlines.clear()
     sketch.materials.clear()
-    red, green, blue = (int(255 * channel) for channel in colour)
-    image.paste((red, green, blue), (x, y), canvas.reduce(FINE))
+    # only as large as it must be
+    x, y = (int(max(start, 0.0) * image.width) for start in (z.real.min(), z.imag.min()))
+    width = int(min(z.real.max(), 1.0) * image.width) + 1 - x
+    height = int(min(z.imag.max(), above) * image.height) + 1 - y
+    if width > 0 and height > 0:
+        z = FINE * (z * image.width - complex(x, y))
+        canvas = fill(z, lengths, [strength] * len(lengths), FINE * width, FINE * height)
+        red, green, blue = (int(255 * channel) for channel in colour)
+        image.paste((red, green, blue), (x, y), canvas.reduce(FINE))
 
 
 def _clouds(sketch: Sketch, rng: Generator, ground: float) -> None:
@@ -82,7 +81,7 @@ def _hills(sketch: Sketch, rng: Generator, ground: float, houses: bool) -> None:
     sketch.polygon(np.concatenate([tops, [1.1 + 1j * (ground + 0.05), -0.1 + 1j * (ground + 0.05)]]), MAIN)
 
 
-def _edge_of(image: Image.Image, rng: Generator, ground: float, colours: Sequence[Colour]) -> None:
+def _board(image: Image.Image, rng: Generator, ground: float, colours: Sequence[Colour]) -> None:
     """Draw a board where the wall meets the floor, or the shade of the far edge of a table."""
     sketch = Sketch()
     high = rng.uniform(0.01, 0.05)

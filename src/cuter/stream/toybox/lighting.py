@@ -15,23 +15,23 @@ GAMMAS = 9
 def light_and_shoot(image: Image.Image, rng: Generator) -> Image.Image:
     """Return the scene as a camera sees it."""
     # Brightness at nine points, and a cast over all: enlarged, they make a soft fall of light.
-    points = (0.8 + 0.2 * rng.random((3, 3, 1))) * (1 - 0.08 * rng.random(3))
-    fall = Image.fromarray((255 * points).astype(np.uint8), "RGB")
+    points = (0.84 + 0.16 * rng.random((3, 3, 1))) * (1 - 0.08 * rng.random(3))
+    fall = Image.fromarray((255 * points).astype(np.uint8))
     image = ImageChops.multiply(image, fall.resize(image.size, Image.Resampling.BILINEAR))
     gamma, blur, grain, x, y = rng.random(5).tolist()
-    if blur < 0.4:
+    if blur < 0.35:
         image = image.filter(ImageFilter.BoxBlur(0.1 + 1.0 * blur))
     pixels = _gammas()[int(gamma * GAMMAS)].take(np.asarray(image))
-    if grain < 0.7:
-        pixels += crop(speckle(1 + int(7 * grain)), image.height, image.width, (x, y))
+    if grain < 0.6:
+        pixels += crop(speckle(1 + int(9 * grain)), image.height, image.width, (x, y))
         np.clip(pixels, 0, 255, out=pixels)
-    return Image.fromarray(pixels.astype(np.uint8), "RGB")
+    return Image.fromarray(pixels.astype(np.uint8))
 
 
 @cache
 def _gammas() -> list[NDArray[np.int16]]:
     """Return tables that make a picture lighter or darker."""
-    return [(255 * (np.arange(256) / 255) ** power).astype(np.int16) for power in np.geomspace(0.55, 1.05, GAMMAS)]
+    return [(255 * (np.arange(256) / 255) ** power).astype(np.int16) for power in np.geomspace(0.72, 1.15, GAMMAS)]
 
 
 def cast_shadow(image: Image.Image, sprite: Image.Image, x: int, y: int, on_ground: bool) -> None:
@@ -42,7 +42,7 @@ def cast_shadow(image: Image.Image, sprite: Image.Image, x: int, y: int, on_grou
         image.paste(0, (x - (width - sprite.width) // 2, y + sprite.height - int(0.75 * height)), soft)
         return
     small = np.asarray(sprite.getchannel("A").reduce(4)) // 3
-    soft = Image.fromarray(small, "L").resize(sprite.size, Image.Resampling.BILINEAR)
+    soft = Image.fromarray(small).resize(sprite.size, Image.Resampling.BILINEAR)
     offset = max(2, sprite.width // 14)
     image.paste(0, (x + offset, y + offset), soft)
 
@@ -50,4 +50,4 @@ def cast_shadow(image: Image.Image, sprite: Image.Image, x: int, y: int, on_grou
 @cache
 def _spot() -> Image.Image:
     y, x = np.mgrid[-1:1:32j, -1:1:32j]
-    return Image.fromarray((130 * np.clip(1 - x**2 - y**2, 0, 1)).astype(np.uint8), "L")
+    return Image.fromarray((130 * np.clip(1 - x**2 - y**2, 0, 1)).astype(np.uint8))

@@ -20,6 +20,7 @@ SIZE = 128
 SMALLEST, LARGEST = 0.18, 0.6  # the longer side of a thing, of the side of the scene
 MIN_VISIBLE = 0.4  # a thing that others, or the frame, hide more of is moved, or left out
 TRIES = 12
+OUTSIDE = 0.15  # so much of a thing, at most, may lie beyond each edge of the frame
 CROWDED = 0.75  # the boxes of all things together cover at most this share of the scene
 
 
@@ -54,12 +55,12 @@ class Scene:
         return np.equal(self.numbers, np.arange(1, len(self.things) + 1)[:, None, None])
 
 
-@dataclass
+@dataclass(eq=False)
 class _Layer:
-    """A sprite on its way into the scene; `label` is None for clutter."""
+    """A sprite on its way into the scene; clutter has an empty label."""
 
     sprite: Sprite
-    label: str | None
+    label: str
     x: int = 0
     y: int = 0
     solid: int = 0  # pixels, also those that are hidden or outside
@@ -85,7 +86,7 @@ def render_scene(rng: Generator, plan: Plan) -> Scene:
     things = _arrange(rng, things, in_front, backdrop.horizon)
     image = backdrop.image
     for layer in (*behind, *things, *in_front):
-        if shadows < 0.5 and layer.label is not None:
+        if shadows < 0.5 and layer.label:
             on_ground = backdrop.horizon is not None and KINDS[layer.label].place == "ground"
             cast_shadow(image, layer.sprite.image, layer.x, layer.y, on_ground)
         image.paste(layer.sprite.image, (layer.x, layer.y), layer.sprite.image)
@@ -97,7 +98,7 @@ def render_scene(rng: Generator, plan: Plan) -> Scene:
 def _clutter(rng: Generator) -> _Layer:
     which, x, y = rng.random(3).tolist()
     sprite = clutter(int(which * PIECES))
-    return _Layer(sprite, None, int(SIZE * x) - sprite.image.width // 2, int(SIZE * y) - sprite.image.height // 2)
+    return _Layer(sprite, "", int(SIZE * x) - sprite.image.width // 2, int(SIZE * y) - sprite.image.height // 2)
 
 
 def _things(rng: Generator, plan: Plan, light: float) -> list[_Layer]:
@@ -133,18 +134,17 @@ def _arrange(rng: Generator, things: list[_Layer], in_front: list[_Layer], horiz
 
 def _place(rng: Generator, layer: _Layer, others: list[_Layer], horizon: int | None) -> None:
     """Choose the emptiest of three places that suit the thing, or just the first."""
-    assert layer.label is not None
     width, height = layer.sprite.image.size
-    habit = KINDS[layer.label].place if horizon is not None else "anywhere"
-    low, high = -0.12 * height, SIZE - 0.88 * height
-    if habit == "ground" and horizon is not None:
-        low = max(low, horizon + 2 - height)
-    elif habit == "air" and horizon is not None:
-        high = max(low, min(high, horizon - 0.4 * height))
+    habit = KINDS[layer.label].place
+    top, bottom = -OUTSIDE * height, SIZE - (1 - OUTSIDE) * height
+    if horizon is not None and habit == "ground":
+        top = max(top, horizon + 2 - height)
+    elif horizon is not None and habit == "air":
+        bottom = max(top, min(bottom, horizon - 0.4 * height))
     options: list[tuple[float, int, int]] = []
     first, *chances = rng.random(7).tolist()
     for across, down in zip(chances[::2], chances[1::2], strict=True):
-        x, y = int((across * 1.24 - 0.12) * SIZE - across * width * 1.0), int(low + down * (high - low))
+        x, y = int(across * (SIZE - width) + (2 * across - 1) * OUTSIDE * width), int(top + down * (bottom - top))
         crowd = sum(_overlap(x, y, width, height, other) for other in others)
         options.append((0.0 if first < 0.35 and not options else crowd, x, y))
     _, layer.x, layer.y = min(options)
@@ -168,7 +168,6 @@ def _numbers(things: list[_Layer], in_front: list[_Layer]) -> NDArray[np.uint8]:
 
 
 def _truth(layer: _Layer, mask: NDArray[np.bool_]) -> Thing:
-    assert layer.label is not None
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
     box = int(columns[0]), int(rows[0]), int(columns[-1]) + 1, int(rows[-1]) + 1
     return Thing(layer.label, box, int(np.count_nonzero(mask)) / layer.solid)

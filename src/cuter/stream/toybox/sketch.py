@@ -145,11 +145,14 @@ class Sketch:
     def line(self, corners: Corners, width: float, material: Material, end_width: float | None = None) -> None:
         """Draw a stroke with round ends along these points, which may get thinner on its way."""
         z = points(corners)
-        half = width / 2 if end_width is None else width / 2 + (end_width - width) / 2 * ramp(len(z))
-        along = np.empty_like(z)
-        along[1:-1] = z[2:] - z[:-2]
-        along[0], along[-1] = z[1] - z[0], z[-1] - z[-2]
-        along *= half / np.abs(along)
-        side = 1j * along
-        ends = z[-1] + along[-1] * CAP, z[0] - along[0] * CAP
-        self.polygon(np.concatenate([z - side, ends[0], (z + side)[::-1], ends[1]]), material)
+        start, stop = width / 2, (width if end_width is None else end_width) / 2
+        first, second, last, before = z[0], z[1], z[-1], z[-2]
+        away, on = (second - first) / abs(second - first), (last - before) / abs(last - before)
+        ends = last + stop * on * CAP, first - start * away * CAP
+        if len(z) == 2:  # most are: the sides are drawn by the ends
+            self.polygon(np.concatenate(ends), material)
+            return
+        inner = z[1:-1]
+        side = z[2:] - z[:-2]
+        side *= 1j * (start + (stop - start) * ramp(len(z))[1:-1]) / np.abs(side)
+        self.polygon(np.concatenate([inner - side, ends[0], (inner + side)[::-1], ends[1]]), material)

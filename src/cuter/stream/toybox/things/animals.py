@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.random import Generator
 
-from cuter.stream.toybox.sketch import DEEP, INK, MAIN, PALE, SECOND, THIRD, Material, Sketch, arc, curve
+from cuter.stream.toybox.sketch import DEEP, INK, MAIN, PALE, SECOND, THIRD, Sketch, arc, curve
 
 
 def _eye(sketch: Sketch, x: float, y: float, radius: float) -> None:
@@ -145,9 +145,8 @@ def _fish_marks(sketch: Sketch, rng: Generator, high: float) -> None:
         for x, reach in ((0.28, 0.86), (-0.05, 0.84), (-0.36, 0.5)):
             sketch.line(curve([(x, -reach * high), (x - 0.08, 0), (x, reach * high)]), rng.uniform(0.1, 0.16), THIRD)
     elif mark == 1:
-        scale: Material = THIRD
         for x, y in ((0.15, -0.35), (-0.15, -0.35), (0.0, 0.1), (-0.3, 0.05), (0.15, 0.5), (-0.15, 0.5)):
-            sketch.polygon(arc(x, y * high, 0.15, 0.3 * high, 90, 270, 8), scale)
+            sketch.polygon(arc(x, y * high, 0.15, 0.3 * high, 90, 270, 8), THIRD)
     elif mark == 2:
         head = [
             (0.95, 0.02),
