@@ -21,7 +21,7 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from cuter.experiment.run_pictures import read_metrics
+from cuter.experiment.history import read_metrics
 
 BEYOND = ["--memory", "balanced", "--replay-draw", "by-class", "--stream-unknown", "absent-if-sure"]
 R = ["--regulariser", "fiedler"]

@@ -12,7 +12,8 @@ from PIL import Image
 
 from cuter.errors import ConfigError, DataError
 from cuter.experiment import run_pictures
-from cuter.experiment.run_pictures import Line, draw_balance, draw_localisation, draw_run, draw_selection, read_metrics
+from cuter.experiment.history import Line, read_metrics
+from cuter.experiment.run_pictures import draw_balance, draw_localisation, draw_run, draw_selection
 
 NOTHING = {"kept": 0, "no region": 0, "another label": 0, "unsure": 0, "two labels": 0, "whole image": 0}
 

@@ -7,8 +7,8 @@ from rich.console import Console
 
 from cuter.experiment.config import RunConfig
 from cuter.experiment.display import Display
+from cuter.experiment.history import read_metrics
 from cuter.experiment.run import start
-from cuter.experiment.run_pictures import read_metrics
 
 
 def test_a_pretrained_transformer_learns_real_photos(shared: Path, tmp_path: Path) -> None:

@@ -6,24 +6,24 @@ All is drawn from metrics.jsonl alone, so that it can be drawn again, and elsewh
 from __future__ import annotations
 
 import functools
-import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cuter.errors import ConfigError, DataError
+from cuter.experiment.history import (
+    Array,
+    Line,
+    localisation_after_tasks,
+    memory_after_tasks,
+    read_metrics,
+    selection_over_steps,
+)
 from cuter.experiment.pictures import COLOURS, FAINT, INK
-from cuter.learn.cutouts import OUTCOMES, WHOLE_IMAGE
 from cuter.learn.selection import KEPT
 
-Line = dict[str, Any]  # of metrics.jsonl: a step, or the test after a task
-Array = NDArray[np.float64]
-
-BINS = 60  # of steps, over the whole run
 STRONGEST = 2  # doublings away from an even share that get the strongest colour
 ROOM = 20  # tasks with room for numbers
 NAME = 28  # letters of a class
@@ -45,42 +45,22 @@ def draw_run(folder: Path) -> list[Path]:
     return [folder / name for name, draw in pictures.items() if draw(lines, folder / name)]
 
 
-def read_metrics(file: Path) -> list[Line]:
-    """Read metrics.jsonl, but for a last line that a killed run left unfinished."""
-    if not file.is_file():
-        raise ConfigError(f"{file.parent} holds no {file.name}: no run has learned anything there")
-    texts = file.read_bytes().splitlines()
-    lines = []
-    for number, text in enumerate(texts, start=1):
-        try:
-            lines.append(json.loads(text))
-        except ValueError as error:
-            if number < len(texts):
-                raise DataError(f"{file} is damaged in line {number}: {error}") from None
-    return lines
-
-
 def draw_selection(lines: Sequence[Line], file: Path) -> bool:
     """Show what became of the cut-outs over time, kept or refused and why; False if there were none."""
-    steps = [line for line in lines if "test" not in line]
-    counters = [line.get("selection", {}) for line in steps]
-    names = list(dict.fromkeys([*OUTCOMES, *(name for counter in counters for name in counter if name != WHOLE_IMAGE)]))
-    counts = np.array([[counter.get(name, 0) for name in names] for counter in counters])
-    if not counts.any():
+    selection = selection_over_steps(lines)
+    if selection is None:
         return False
-    starts, edges = _bins(steps)
-    sums = np.zeros((len(edges) - 1, len(names)))
-    np.add.at(sums, np.searchsorted(edges, [line["step"] for line in steps]) - 1, counts)
-    of = sums.sum(axis=1, keepdims=True)
-    shares = 100 * np.divide(sums, of, out=np.full_like(sums, math.nan), where=of > 0)
-    tops, totals = shares.cumsum(axis=1), counts.sum(axis=0)
+    starts, edges, shares = selection.starts, selection.edges, selection.shares
+    tops, cut_outs = shares.cumsum(axis=1), sum(selection.totals.values())
 
     figure = _figure(9, 4)
     axes = figure.subplots()
-    for place in np.flatnonzero(totals):
-        name, top, total = names[place], tops[:, place], totals[place]
+    for place, (name, total) in enumerate(selection.totals.items()):
+        if not total:
+            continue
+        top = tops[:, place]
         look = {"color": BLUE} if name == KEPT else {"color": REFUSED[(place - 1) % len(REFUSED)], "alpha": 0.7}
-        label = f"{name}: {total:,} ({100 * total / totals.sum():.0f} %)"
+        label = f"{name}: {total:,} ({100 * total / cut_outs:.0f} %)"
         axes.stairs(top, edges, baseline=top - shares[:, place], fill=True, label=label, **look)
         axes.stairs(top, edges, baseline=None, color="white", linewidth=0.5)
     for start in starts[1:]:
@@ -94,16 +74,6 @@ def draw_selection(lines: Sequence[Line], file: Path) -> bool:
     axes.legend(handles[::-1], labels[::-1], handlelength=1, handleheight=1, **beside)  # in the order of the layers
     figure.savefig(file)
     return True
-
-
-def _bins(steps: Sequence[Line]) -> tuple[list[int], Array]:
-    """Return how many steps came before each task, and edges of bins of about one width, none of them in two tasks."""
-    starts = list({line["task"]: line["step"] - 1 for line in reversed(steps)}.values())[::-1]
-    end = steps[-1]["step"]
-    width = max(1, (end - starts[0]) / BINS)
-    spans = zip(starts, [*starts[1:], end], strict=True)
-    parts = [np.linspace(first, last, max(1, round((last - first) / width)) + 1)[:-1] for first, last in spans]
-    return starts, np.append(np.concatenate(parts), end)
 
 
 def _number_tasks(axes: Any, starts: Sequence[int], end: float) -> None:
@@ -121,7 +91,7 @@ def _number_tasks(axes: Any, starts: Sequence[int], end: float) -> None:
 
 def draw_balance(lines: Sequence[Line], file: Path) -> bool:
     """Show how many items of each class memory held after each task; False if that is not known, or nothing at last."""
-    held = _memory(lines)
+    held = memory_after_tasks(lines)
     names = list(held[max(held)]) if held else []
     counts = np.array([[classes.get(name, math.nan) for classes in held.values()] for name in names])
     if not counts.size or not counts[:, -1].any():
@@ -153,22 +123,6 @@ def draw_balance(lines: Sequence[Line], file: Path) -> bool:
     figure.suptitle(f"Classes in memory, most to least frequent {ratio}", x=0.01, ha="left", fontsize=LARGE)
     figure.savefig(file)
     return True
-
-
-def _tested(lines: Sequence[Line]) -> Iterator[tuple[int, Line]]:
-    """Return the tests after tasks, numbered from 1."""
-    return enumerate((line for line in lines if "test" in line), start=1)
-
-
-def _memory(lines: Sequence[Line]) -> dict[int, dict[str, int]]:
-    """Return after which task memory held how many items of all classes so far, also where it held none."""
-    held: dict[int, dict[str, int]] = {}
-    names: dict[str, int] = {}
-    for number, line in _tested(lines):
-        if "classes" in line:
-            names |= dict.fromkeys([*line["test"].get("classes", ()), *line["classes"]], 0)
-            held[number] = names | line["classes"]
-    return held
 
 
 def _has_room(number: int, of: int) -> bool:
@@ -210,7 +164,7 @@ def _draw_counts(axes: Any, counts: Array, even: float) -> None:
 
 def draw_localisation(lines: Sequence[Line], file: Path) -> bool:
     """Show how well the model cut after each task; False if that was not measured."""
-    measured = {number: line["localisation"] for number, line in _tested(lines) if line.get("localisation")}
+    measured = localisation_after_tasks(lines)
     if not measured:
         return False
     fiedler = {number: figures["fiedler"] for number, figures in measured.items()}
