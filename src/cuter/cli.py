@@ -33,6 +33,7 @@ First steps:
     cuter run --dataset voc --data-root VOCdevkit
               --backbone dino-vits16 --tasks 5x4    a real run
     cuter run --resume runs/voc-rs-seed0            go on where it stopped
+    cuter report runs/voc-*                         a page that compares runs
     cuter cut photo.jpg --backbone dino-vits16      what is cut out of an image
     cuter assess --backbone dino-vits16 --backbone mae-vitb16
               --dataset voc --data-root VOCdevkit   which backbone cuts best
@@ -155,6 +156,30 @@ def demo(
     _interruptible(folder / "run", lambda: run_demo(folder, Display(console), seed))
     _say(f"Images, backbone and results are in {folder}")
     _say("Next: your own images. 'cuter run --help' tells how.")
+
+
+@app.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN…", help="Folders of runs, finished or not.")],
+    *,
+    out: Annotated[Path, typer.Option(help="File of the page; an earlier report is replaced.")] = Path("report.html"),
+    title: Annotated[str | None, typer.Option(help="Title.", show_default="methods and data set")] = None,
+) -> None:
+    """Compare runs in one page for a browser: figures, charts, what memory holds, what is cut out.
+
+    The page needs nothing but itself, so it can be sent to others. What a run does not have yet is left out; pictures
+    need its checkpoint and, for test images, the data set. Nothing in the folders of the runs changes.
+
+    Example:
+
+        cuter report runs/voc-rs-seed0 runs/voc-cuter-seed0 --out voc.html
+    """
+    with console.status("loading"):
+        from cuter.experiment.report import write_report
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
+        row = bar.add_task("looking into checkpoints", total=None)
+        page = write_report(runs, out, title, lambda done, total: bar.update(row, completed=done, total=total))
+    _say(f"The page is {page}")
 
 
 @app.command()

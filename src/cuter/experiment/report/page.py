@@ -1,0 +1,83 @@
+"""Puts the page together and writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+import cuter
+from cuter.errors import ConfigError, CuterError
+from cuter.experiment.report.charts import marker
+from cuter.experiment.report.collect import collect
+from cuter.experiment.report.compare import headline
+from cuter.experiment.report.heading import default_title, shared_facts
+from cuter.experiment.report.inside import Inside, TestImages, look_inside, to_be_shown
+from cuter.experiment.report.layers import outcome_class
+from cuter.experiment.report.looks import SURE
+from cuter.experiment.report.names import NamedRun, named
+from cuter.experiment.report.sections import sections
+from cuter.storage import write_text
+
+GENERATOR = "cuter report"
+
+
+def write_report(
+    folders: Sequence[Path], out: Path, title: str | None = None, progress: Callable[[int, int], None] | None = None
+) -> Path:
+    """Compare runs, finished or not, in one self-contained HTML page; the same runs give the same bytes.
+
+    `progress` is called with the number of checkpoints that were looked into, and of all. Only an earlier report is
+    replaced.
+    """
+    _require_replaceable(out)
+    if not folders:
+        raise ConfigError("a report needs the folder of at least one run")
+    runs = named([collect(folder) for folder in dict.fromkeys(folder.resolve() for folder in folders)])
+    shown = to_be_shown(runs)
+    known: TestImages = {}
+    insides: dict[str, Inside] = {}
+    for number, run in enumerate(shown):
+        if progress is not None:
+            progress(number, len(shown))
+        insides[run.label] = look_inside(run.facts, known)
+    if progress is not None:
+        progress(len(shown), len(shown))
+    page = render(runs, insides, title)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        write_text(out, page)
+    except OSError as error:
+        raise CuterError(f"{out} cannot be written: {error}") from None
+    return out
+
+
+def _require_replaceable(out: Path) -> None:
+    if out.is_dir():
+        raise ConfigError(f"{out} is a folder: --out names the file of the page, such as {out / 'report.html'}")
+    if out.is_file() and f'content="{GENERATOR}"'.encode() not in out.read_bytes()[:1000]:
+        raise ConfigError(f"{out} holds something else than a report: choose another --out")
+
+
+def render(runs: Sequence[NamedRun], insides: Mapping[str, Inside], title: str | None = None) -> str:
+    """Return the page; `insides` are by the labels of runs, and need not be there for all."""
+    environment = Environment(
+        loader=PackageLoader(__package__),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("page.html").render(
+        generator=GENERATOR,
+        version=cuter.__version__,
+        title=title or default_title(runs),
+        headline=headline(runs),
+        shared=shared_facts(runs),
+        runs=runs,
+        sections=sections(runs, insides),
+        marker=marker,
+        outcome_class=outcome_class,
+        sure=f"{100 * SURE:.0f}",
+    )
