@@ -98,8 +98,9 @@ class Summary:
         with the tasks, so part of this is that a class is later told from more images, not only that it was lost.
         """
         forgetting: dict[str, float | None] = {}
+        before = [result.ap for result in self.tasks[:-1]]
         for name, last in self.tasks[-1].ap.items():
-            earlier = [ap for result in self.tasks[:-1] if (ap := result.ap.get(name)) is not None]
+            earlier = [ap for test in before if (ap := test.get(name)) is not None]
             forgetting[name] = max(earlier) - last if earlier and last is not None else None
         return forgetting
 

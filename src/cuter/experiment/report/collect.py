@@ -71,7 +71,7 @@ def collect(folder: Path) -> RunFacts:
         results=results,
         summary=summary,
         steps=steps[-1]["step"] if steps else 0,
-        images_per_second=_speed(progress),
+        images_per_second=progress.get("train_images_per_second", _speed(progress)),
         memory_items=steps[-1]["memory"] if steps else None,
         skipped=progress.get("skipped", {}),
         memory=memory_after_tasks(lines),

@@ -97,19 +97,20 @@ def _test(run: NamedRun) -> tuple[Hashable, ...]:
 def summary_rows(runs: Sequence[NamedRun]) -> list[Row]:
     """Return a row a run, with the best of those that compare marked; of a single one nothing is best."""
     among = compared(runs)
-    best = {column.key: _best(column, among) for column in COLUMNS}
+    found = {run.label: figures(run) for run in runs}
+    best = {column.key: _best(column, [found[run.label] for run in among]) for column in COLUMNS}
     rows = []
     for run in runs:
-        found, competes = figures(run), len(among) > 1 and run in among
-        texts = [(column.text(found[column.key]), best[column.key]) for column in COLUMNS]
-        cells = tuple(Cell(text, competes and text == best_text) for text, best_text in texts)
+        competes = len(among) > 1 and run in among
+        texts = {column.key: column.text(found[run.label][column.key]) for column in COLUMNS}
+        cells = tuple(Cell(text, competes and text == best[key]) for key, text in texts.items())
         rows.append(Row(run, cells, run in among, _status(run, among)))
     return rows
 
 
-def _best(column: Column, runs: Sequence[NamedRun]) -> str | None:
+def _best(column: Column, found: Sequence[Figures]) -> str | None:
     """Return the best number as it is shown: what looks equal is equally good."""
-    values = [value for run in runs if (value := figures(run)[column.key]) is not None]
+    values = [value for one in found if (value := one[column.key]) is not None]
     if column.better is None or not values:
         return None
     return column.text(max(values) if column.better == "max" else min(values))

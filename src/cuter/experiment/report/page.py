@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -62,22 +63,26 @@ def _require_replaceable(out: Path) -> None:
 
 def render(runs: Sequence[NamedRun], insides: Mapping[str, Inside], title: str | None = None) -> str:
     """Return the page; `insides` are by the labels of runs, and need not be there for all."""
-    environment = Environment(
-        loader=PackageLoader(__package__),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
+    return (
+        _templates()
+        .get_template("page.html")
+        .render(
+            generator=GENERATOR,
+            version=cuter.__version__,
+            title=title or default_title(runs),
+            headline=headline(runs),
+            shared=shared_facts(runs),
+            runs=runs,
+            sections=sections(runs, insides),
+            marker=marker,
+            outcome_class=outcome_class,
+            sure=f"{100 * SURE:.0f}",
+        )
     )
-    return environment.get_template("page.html").render(
-        generator=GENERATOR,
-        version=cuter.__version__,
-        title=title or default_title(runs),
-        headline=headline(runs),
-        shared=shared_facts(runs),
-        runs=runs,
-        sections=sections(runs, insides),
-        marker=marker,
-        outcome_class=outcome_class,
-        sure=f"{100 * SURE:.0f}",
-    )
+
+
+@functools.cache
+def _templates() -> Environment:
+    """Return the templates, compiled once; whatever they are given is escaped, and nothing may be missing."""
+    loader = PackageLoader("cuter.experiment.report")
+    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 TEXT = 13  # pixels, as the style sheet has it
 LINE = 16  # from one label to the next
+TINY = 1e-9
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,10 @@ def spread_labels(heights: Sequence[float], distance: float, top: float, bottom:
 
 def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
     """Return round numbers, evenly spaced, that enclose the values."""
-    span = (high - low) or abs(high) or 1.0
+    size = max(abs(low), abs(high))
+    span = high - low
+    if span <= 1e-6 * size or span < TINY:  # round-off is no difference
+        span = size if size >= TINY else 1.0
     raw = span / (count - 1)
     magnitude = 10.0 ** math.floor(math.log10(raw))
     step = next(size * magnitude for size in (1, 2, 2.5, 5, 10) if size * magnitude >= raw * (1 - 1e-9))
