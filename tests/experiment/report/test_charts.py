@@ -156,3 +156,32 @@ def test_the_style_sheet_has_all_colours() -> None:
     assert f"range({layers.COLOURS})" in style
     for prefix, count in (("c", names.COLOURS), ("o", layers.COLOURS), ("l", 5)):
         assert all(colours.count(f"--{prefix}{number}:") == 2 for number in range(count)), "in light and in dark"
+
+
+def contrast(one: str, other: str) -> float:
+    """Contrast as WCAG 2 defines it."""
+
+    def luminance(colour: str) -> float:
+        shares = np.array([int(colour[place : place + 2], 16) / 255 for place in (1, 3, 5)])
+        straight = np.where(shares <= 0.04045, shares / 12.92, ((shares + 0.055) / 1.055) ** 2.4)
+        return float(straight @ [0.2126, 0.7152, 0.0722])
+
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_colours_can_be_told_from_their_ground(scheme: str) -> None:
+    from cuter.experiment.report import names
+
+    text = (Path(names.__file__).parent / "templates" / "colours.css").read_text()
+    block = re.search(rf"macro {scheme}\(\) %}}(.*?){{% endmacro", text, re.DOTALL)
+    assert block is not None
+    colours = dict(re.findall(r"--([\w-]+): (#\w{6});", block[1]))
+    texts = [(ink, ground) for ink in ("ink", "muted", "link") for ground in ("paper", "tint")]
+    texts += [("good", "paper"), ("bad", "paper"), ("paper", "ink"), ("l0-ink", "l0"), ("l4-ink", "l4")]
+    texts += [("l-ink", ground) for ground in ("l1", "l2", "l3")]
+    for ink, ground in texts:
+        assert contrast(colours[ink], colours[ground]) >= 4.5, f"{ink} on {ground}"
+    for line in (*(f"c{number}" for number in range(names.COLOURS)), "focus"):
+        assert contrast(colours[line], colours["paper"]) >= 3, line
