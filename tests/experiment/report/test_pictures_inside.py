@@ -55,6 +55,18 @@ def test_all_of_a_small_memory_is_shown(real_runs: list[Path]) -> None:
     assert sum(one.is_cutout for one in shown) > 0, "else this tests nothing"
 
 
+def test_a_run_without_memory_still_shows_its_test_images(
+    real_runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    learner = Learner.load(real_runs[0], device="cpu")
+    learner.memory.items.clear()
+    learner.memory.index = type(learner.memory.index)()
+    monkeypatch.setattr(Learner, "load", lambda folder, device: learner)
+    inside = look_inside(collect(real_runs[0]), {})
+    assert (inside.thumbnails, inside.items, inside.no_memory) == ([], 0, "")
+    assert len(inside.looks) == SHOWN
+
+
 def visit(labels: set[str], known: set[str]) -> Visit:
     return Visit(Sample("7", Path("7.png"), frozenset(labels)), frozenset(known))
 

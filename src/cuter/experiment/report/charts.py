@@ -15,8 +15,8 @@ from cuter.experiment.report.names import NamedRun
 from cuter.experiment.report.scales import LINE, TEXT, Frame, nice_ticks, spread_labels, tick_text
 from cuter.experiment.report.svg import drawing, fitted, tag, text_width
 
-WIDE, NARROW = 920, 340
-NAMES_WIDE, NAMES_NARROW = 0.3, 0.46  # of the width for names at the ends of lines, at most
+WIDE, NARROW = 880, 340
+NAMES_WIDE, NAMES_NARROW = 0.3, 0.48  # of the width for names at the ends of lines, at most
 GAP = 18  # between lines and names
 
 

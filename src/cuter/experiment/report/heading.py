@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cuter.experiment.report.names import NamedRun, shortened, value_text
+from cuter.experiment.report.names import NamedRun, full_settings, shortened, value_text
 
 MOST_METHODS = 4  # in a title
+LONGEST = 40  # letters of a backbone
 
 
 def default_title(runs: Sequence[NamedRun]) -> str:
     """Name the methods, and the data set if it is one for all."""
-    methods = list(dict.fromkeys(str(run.facts.config.get("method", "run")) for run in runs))
+    methods = list(dict.fromkeys(str(full_settings(run.facts.config)["method"]) for run in runs))
     datasets = {value_text(run.facts.config.get("dataset")) for run in runs}
     if len(methods) > MOST_METHODS:
         methods[MOST_METHODS - 1 :] = [f"{len(methods) - MOST_METHODS + 1} more"]
@@ -21,14 +22,20 @@ def default_title(runs: Sequence[NamedRun]) -> str:
 
 def shared_facts(runs: Sequence[NamedRun]) -> list[str]:
     """Return what all runs have in common and a reader wants to know first."""
-    configs = [run.facts.config for run in runs]
     tests = [run.facts.results[-1] for run in runs if run.facts.results]
-    facts = [f"{len(runs)} run{'' if len(runs) == 1 else 's'}"]
+    facts = [_counted(len(runs), "run", "runs")]
     if tests and len({(one.task, one.classes, one.images) for one in tests}) == 1:
-        facts.append(f"{tests[0].task + 1} tasks, {len(tests[0].classes):,} classes")
-        facts.append(f"{tests[0].images:,} test images")
-    if len(names := {value_text(config.get("backbone")) for config in configs}) == 1:
-        facts.append("backbone " + shortened(names.pop().rstrip("/").rpartition("/")[2], 40))
-    if len(budgets := {config.get("memory_images") for config in configs}) == 1:
-        facts.append(f"memory of {budgets.pop()} images")
+        test = tests[0]
+        facts.append(f"{_counted(test.task + 1, 'task', 'tasks')}, {_counted(len(test.classes), 'class', 'classes')}")
+        facts.append(_counted(test.images, "test image", "test images"))
+    backbones = {str(run.facts.config.get("backbone", "")) for run in runs}
+    budgets = {str(run.facts.config.get("memory_images", "")) for run in runs}
+    if len(backbones) == 1 and (backbone := backbones.pop()):
+        facts.append("backbone " + shortened(backbone.rstrip("/").rpartition("/")[2], LONGEST))
+    if len(budgets) == 1 and (budget := budgets.pop()):
+        facts.append(f"room in memory for {_counted(int(budget), 'image', 'images')}")
     return facts
+
+
+def _counted(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

@@ -24,27 +24,28 @@ def share_chart(selection: Selection, outcomes: Sequence[str], width: float, lab
     edges = selection.edges.tolist()
     frame = Frame(46, 26, width - room, 226, (edges[0], edges[-1]), (0, 100))
     parts: list[Markup] = []
-    base = [0.0] * len(selection.shares)
-    labels: list[tuple[str, float]] = []
-    for place, name in enumerate(selection.totals):
-        shares = selection.shares[:, place].tolist()
-        if name not in names:
-            continue
-        path = []
-        for column, share in enumerate(shares):
-            if math.isnan(share) or not share:
-                continue
-            x1, x2 = frame.x(edges[column]), frame.x(edges[column + 1])
-            y1, y2 = frame.y(base[column] + share), frame.y(base[column])
-            path.append(f"M{x1:.1f} {y1:.1f}H{x2:.1f}V{y2:.1f}H{x1:.1f}z")
-            base[column] += share
-        parts.append(tag("path", tag("title", name), d="".join(path), class_=f"layer {outcome_class(name, outcomes)}"))
-        labels.append((name, _middle_of_the_end(frame, base, shares)))
-    heights = spread_labels([height for _, height in labels], LINE, frame.top + 4, frame.bottom - 2)
-    for (name, _), y in zip(labels, heights, strict=True):
+    tops = [0.0] * len(selection.shares)
+    middles = []
+    for name in names:
+        shares = selection.shares[:, list(selection.totals).index(name)].tolist()
+        path = _layer(frame, edges, tops, shares)
+        tops = [top + (0 if math.isnan(share) else share) for top, share in zip(tops, shares, strict=True)]
+        parts.append(tag("path", tag("title", name), d=path, class_=f"layer {outcome_class(name, outcomes)}"))
+        middles.append(_middle_of_the_end(frame, tops, shares))
+    for name, y in zip(names, spread_labels(middles, LINE, frame.top + 4, frame.bottom - 2), strict=True):
         parts.append(tag("text", fitted(name, TEXT, room - 14), x=frame.right + 10, y=y + 4))
     parts += [*_percent_axis(frame), *_step_axis(frame, selection)]
     return drawing(width, 262, label, *parts)
+
+
+def _layer(frame: Frame, edges: Sequence[float], below: Sequence[float], shares: Sequence[float]) -> str:
+    """Return a path around the shares of one outcome, a box for each bin, upon what lies below."""
+    boxes = []
+    for left, right, base, share in zip(edges, edges[1:], below, shares, strict=False):
+        if share > 0:  # not a number where a bin has no cut-outs
+            x1, x2, y1, y2 = frame.x(left), frame.x(right), frame.y(base + share), frame.y(base)
+            boxes.append(f"M{x1:.1f} {y1:.1f}H{x2:.1f}V{y2:.1f}H{x1:.1f}z")
+    return "".join(boxes)
 
 
 def _middle_of_the_end(frame: Frame, tops: Sequence[float], shares: Sequence[float]) -> float:

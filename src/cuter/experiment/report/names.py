@@ -17,7 +17,7 @@ CIRCUMSTANCES = frozenset(
     {"seed", "data_root", "workers", "device", "strict", "test_batch_size", "checkpoint_steps", "checkpoint_minutes"}
 )
 COLOURS = 7  # as many as the style sheet has for runs
-SHAPES = 7  # of markers
+DASHES = 3  # kinds of lines, where there are more runs than colours
 LONGEST = 20  # letters of a value in a name
 ROOM = 26  # letters of a name, after which settings are only counted
 
@@ -57,8 +57,8 @@ def named(runs: Sequence[RunFacts]) -> list[NamedRun]:
             group=groups[key],
             untold=names[key][1],
             colour=order[key] % COLOURS,
-            shape=place % SHAPES,
-            dash=order[key] // COLOURS,
+            shape=place,
+            dash=order[key] // COLOURS % DASHES,
         )
         for place, (run, key, label) in enumerate(zip(runs, keys, labels, strict=True))
     ]

@@ -63,21 +63,18 @@ def _require_replaceable(out: Path) -> None:
 
 def render(runs: Sequence[NamedRun], insides: Mapping[str, Inside], title: str | None = None) -> str:
     """Return the page; `insides` are by the labels of runs, and need not be there for all."""
-    return (
-        _templates()
-        .get_template("page.html")
-        .render(
-            generator=GENERATOR,
-            version=cuter.__version__,
-            title=title or default_title(runs),
-            headline=headline(runs),
-            shared=shared_facts(runs),
-            runs=runs,
-            sections=sections(runs, insides),
-            marker=marker,
-            outcome_class=outcome_class,
-            sure=f"{100 * SURE:.0f}",
-        )
+    page = _templates().get_template("page.html")
+    return page.render(
+        generator=GENERATOR,
+        version=cuter.__version__,
+        title=title or default_title(runs),
+        headline=headline(runs),
+        shared=shared_facts(runs),
+        runs=runs,
+        sections=sections(runs, insides),
+        marker=marker,
+        outcome_class=outcome_class,
+        sure=f"{100 * SURE:.0f}",
     )
 
 

@@ -16,7 +16,7 @@ from cuter.experiment.report.names import NamedRun, value_text
 from cuter.measure.metrics import FIGURES
 from cuter.measure.tables import SHOWN
 
-HALF = 440  # pixels, the width of a chart that stands beside another
+HALF = 450  # pixels, the width of a chart that stands beside another
 
 # Figures of the probe: heading, what it means, factor, decimals.
 LOCALISATION = {
@@ -29,7 +29,7 @@ LOCALISATION = {
 
 @dataclass(frozen=True)
 class Section:
-    """A section; its template is named by its id, and finds its data under that name."""
+    """A section; its template is named by its id, and is handed the data."""
 
     id: str
     short: str
@@ -48,7 +48,7 @@ def sections(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> list[Se
         Section("cuts", "Test images", "What is cut out of test images", _cuts(runs, insides)),
         Section("selection", "Kept and refused", "Which cut-outs were kept, and why others were not", _selection(runs)),
         Section("localisation", "Localisation", "How well the model cuts, task by task", _localisation(runs)),
-        Section("made", "How it was made", "How the runs were made", _made(runs)),
+        Section("made", "How it was made", "How the runs were made", _made(runs, insides)),
     ]
     return [section for section in all_of_them if section.data]
 
@@ -82,7 +82,8 @@ def _balances(runs: Sequence[NamedRun]) -> list[classes.Balance]:
 
 def _memory(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> list[tuple[NamedRun, Inside]]:
     found = [(run, insides[run.label]) for run in runs if run.label in insides]
-    return [(run, inside) for run, inside in found if inside.thumbnails or inside.no_memory]
+    has_pictures = any(inside.thumbnails for _, inside in found)
+    return [(run, one) for run, one in found if one.thumbnails or one.no_memory] if has_pictures else []
 
 
 def _curves(runs: Sequence[NamedRun], points: dict[str, dict[int, Any]]) -> list[charts.Curve]:
@@ -109,7 +110,7 @@ def _cuts(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> dict[str, 
         for look in insides[run.label].looks:
             images.setdefault(f"{value_text(run.facts.config.get('dataset'))} {look.id}", []).append((run, look))
     notes = [(run, insides[run.label].no_looks) for run in shown if insides[run.label].no_looks]
-    return {"images": list(images.values()), "notes": notes} if images or notes else None
+    return {"images": list(images.values()), "notes": notes} if images else None
 
 
 def _selection(runs: Sequence[NamedRun]) -> dict[str, Any] | None:
@@ -151,10 +152,24 @@ def _localisation(runs: Sequence[NamedRun]) -> list[dict[str, Any]]:
     return panels
 
 
-def _made(runs: Sequence[NamedRun]) -> dict[str, Any]:
+def _made(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> dict[str, Any]:
     return {
         "settings": made.differing_settings(runs),
         "configs": [(run, made.config_text(run)) for run in runs],
         "surroundings": made.surroundings(runs),
         "skipped": [(run, *made.skipped(run)) for run in runs if run.facts.skipped],
+        "notes": [*((run.label, note) for run in runs for note in run.facts.notes), *_missing(insides)],
     }
+
+
+def _missing(insides: Mapping[str, Inside]) -> list[tuple[str, str]]:
+    """Return why there are no pictures where whole sections of them are left out."""
+    has_memory = any(inside.thumbnails for inside in insides.values())
+    has_looks = any(inside.looks for inside in insides.values())
+    notes = []
+    for label, inside in insides.items():
+        if inside.no_memory and not has_memory:
+            notes.append((label, f"its memory is not shown: {inside.no_memory}"))
+        elif inside.no_looks and not has_looks:
+            notes.append((label, f"no test images are shown: {inside.no_looks}"))
+    return notes
