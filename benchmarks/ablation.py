@@ -87,7 +87,7 @@ def main() -> None:
     parser.add_argument("--backbone", required=True)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--jobs", type=int, default=2, help="runs at a time, one thread each")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at a time, one thread each; 0: show what is there")
     parser.add_argument("--only", nargs="*", choices=list(ROWS), default=list(ROWS), help="these rows")
     parser.add_argument(
         "options", nargs="*", help="options of 'cuter run' for all rows, after --",
@@ -108,8 +108,9 @@ def main() -> None:
             digest = hashlib.sha256(" ".join(options).encode()).hexdigest()[:8]  # other options are another run
             name = re.sub(r"[^a-z]+", "-", row.lower()).strip("-")
             runs[row, seed] = (given.out / f"{name}-{seed}-{digest}", options)
-    with ThreadPoolExecutor(given.jobs) as pool:
-        list(pool.map(lambda run: carry_out(*run), runs.values()))
+    if given.jobs:
+        with ThreadPoolExecutor(given.jobs) as pool:
+            list(pool.map(lambda run: carry_out(*run), runs.values()))
     found: dict[str, list[dict[str, float]]] = {row: [] for row in given.only}
     for (row, _), (folder, _) in runs.items():
         if (folder / "summary.json").exists():
