@@ -1,7 +1,9 @@
 """Two small real runs, with checkpoints and a class whose name is meant to break a page."""
 
 import io
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -29,26 +31,35 @@ def nasty_shapes(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def real_runs(nasty_shapes: Path, backbone_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+def start_run(nasty_shapes: Path, backbone_folder: Path) -> Callable[..., None]:
+    """Carry out a run of a few steps in a folder."""
+
+    def start(folder: Path, **settings: Any) -> None:
+        given = {
+            "dataset": "folder",
+            "data_root": nasty_shapes,
+            "backbone": str(backbone_folder),
+            "tasks": "4x2",
+            "memory_images": 10,
+            "memory_codec": "jpeg",
+            "replay_size": 3,
+            "probe_images": 4,
+            "workers": 0,
+            "device": "cpu",
+            "lr": 1e-3,
+        }
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(runs, "draw_run", lambda folder: [])  # its pictures take longer than the run
+            patch.setattr(selection, "CLEARLY_BELOW", 10.0)  # else no cut-out is kept: all seem to show all labels
+            runs.start(RunConfig(**given | settings), folder, Display(Console(file=io.StringIO(), width=120)))
+
+    return start
+
+
+@pytest.fixture(scope="session")
+def real_runs(start_run: Callable[..., None], tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """One finished run of RS and one of CUTER."""
     folder = tmp_path_factory.mktemp("runs")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(runs, "draw_run", lambda folder: [])  # its pictures take longer than the run
-        patch.setattr(selection, "CLEARLY_BELOW", 10.0)  # else it keeps no cut-out: it sees all labels in all of them
-        for method in ("rs", "cuter"):
-            config = RunConfig(
-                method=method,
-                dataset="folder",
-                data_root=nasty_shapes,
-                backbone=str(backbone_folder),
-                tasks="4x2",
-                memory_images=10,
-                memory_codec="jpeg",
-                replay_size=3,
-                probe_images=4,
-                workers=0,
-                device="cpu",
-                lr=1e-3,
-            )
-            runs.start(config, folder / method, Display(Console(file=io.StringIO(), width=120)))
+    for method in ("rs", "cuter"):
+        start_run(folder / method, method=method)
     return [folder / "rs", folder / "cuter"]

@@ -218,6 +218,15 @@ def test_a_run_that_is_given_twice_is_shown_once(tmp_path: Path) -> None:
     assert len(page.tables[SUMMARY]) == 3
 
 
+def test_that_one_seed_stands_for_all_is_said(real_runs: list[Path], tmp_path: Path) -> None:
+    _, html = report_of(real_runs, tmp_path / "page.html")
+    assert "nothing but their seed" not in html
+    shutil.copytree(real_runs[0], tmp_path / "copy")
+    page, html = report_of([*real_runs, tmp_path / "copy"], tmp_path / "page.html")
+    assert html.count("nothing but their seed, one is shown") == 1
+    assert "rs, copy" in rows_by_name(page, SUMMARY)
+
+
 def test_skipped_images_are_named(tmp_path: Path) -> None:
     summary = write_run(tmp_path / "run")
     summary["skipped"] = {f"{number}.jpg": f"{number}.jpg: cannot read <it>" for number in range(60)}

@@ -3,6 +3,7 @@
 import base64
 import io
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PIL import Image
@@ -15,7 +16,7 @@ from cuter.experiment.report.names import named
 from cuter.learn.learner import Learner
 from cuter.stream.samples import Sample
 from cuter.stream.tasks import Visit
-from made_up_runs import write_run
+from made_up_runs import report_of, write_run
 
 
 def decoded(uri: str) -> Image.Image:
@@ -55,16 +56,14 @@ def test_all_of_a_small_memory_is_shown(real_runs: list[Path]) -> None:
     assert sum(one.is_cutout for one in shown) > 0, "else this tests nothing"
 
 
-def test_a_run_without_memory_still_shows_its_test_images(
-    real_runs: list[Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    learner = Learner.load(real_runs[0], device="cpu")
-    learner.memory.items.clear()
-    learner.memory.index = type(learner.memory.index)()
-    monkeypatch.setattr(Learner, "load", lambda folder, device: learner)
-    inside = look_inside(collect(real_runs[0]), {})
+def test_a_run_without_memory_still_shows_its_test_images(start_run: Any, tmp_path: Path) -> None:
+    start_run(tmp_path / "run", method="rs", tasks="8", memory_images=0)
+    inside = look_inside(collect(tmp_path / "run"), {})
     assert (inside.thumbnails, inside.items, inside.no_memory) == ([], 0, "")
     assert len(inside.looks) == SHOWN
+    page, _ = report_of([tmp_path / "run"], tmp_path / "page.html")
+    assert page.notes == []
+    assert not {"Which classes fill memory", "What memory holds"} & set(page.headings_of("h2"))
 
 
 def visit(labels: set[str], known: set[str]) -> Visit:
