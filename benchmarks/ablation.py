@@ -38,6 +38,8 @@ ROWS: dict[str, list[str]] = {
     "CUTER but uniform draws": ["--method", "cuter", "--replay-draw", "uniform"],
     "CUTER but unknown ignored": ["--method", "cuter", "--stream-unknown", "ignored"],
     "CUTER but whole images": ["--method", "rs", *BEYOND],
+    "CUTER, memory as JPEG": ["--method", "cuter", "--memory-codec", "jpeg"],
+    "RS, memory as JPEG": ["--method", "rs", "--memory-codec", "jpeg"],
     "all classes at once (bound)": ["--method", "rs", "--tasks", "20"],
 }
 
