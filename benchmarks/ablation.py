@@ -112,7 +112,11 @@ def main() -> None:
             runs[row, seed] = (given.out / f"{name}-{seed}-{digest}", options)
     if given.jobs:
         with ThreadPoolExecutor(given.jobs) as pool:
-            list(pool.map(lambda run: carry_out(*run), runs.values()))
+            try:
+                list(pool.map(lambda run: carry_out(*run), runs.values()))
+            except KeyboardInterrupt:  # runs under way write a checkpoint; none begins
+                pool.shutdown(cancel_futures=True)
+                raise
     found: dict[str, list[dict[str, float]]] = {row: [] for row in given.only}
     for (row, _), (folder, _) in runs.items():
         if (folder / "summary.json").exists():
