@@ -83,6 +83,33 @@ def test_ctrl_c_checkpoints_and_tells_how_to_go_on(run: list[object], tmp_path: 
     assert (folder / "summary.json").exists()
 
 
+def test_pretraining_that_was_killed_and_stopped_gives_the_same_bits(shapes: Path, tmp_path: Path) -> None:
+    tiny = ["--image-size", 32, "--dim", 16, "--depth", 1, "--heads", 2, "--prototypes", 16, "--batch-size", 8]
+    often = ["--steps", 24, "--scores", 2, "--probe-images", 4, "--checkpoint-minutes", 1e-9, "--device", "cpu"]
+    command = ["pretrain", "--images", shapes / "images", *tiny, *often]
+    whole, broken = tmp_path / "whole", tmp_path / "my broken one"
+    finished = cuter(*command, "--out", whole, "--json")
+    assert finished.returncode == 0, finished.stderr
+    assert json.loads(finished.stdout.splitlines()[-1]) == json.loads((whole / "summary.json").read_text())
+    assert f"The backbone is in {whole}/backbone" in finished.stderr
+
+    lines = random.randrange(2, 12)
+    killed = stop_at([*command, "--out", broken], broken, lines, signal.SIGKILL)
+    assert killed.returncode == -signal.SIGKILL
+    stopped = stop_at(["pretrain", "--resume", broken], broken, 14, signal.SIGINT)
+    assert stopped.returncode == 130
+    assert stopped.stderr is not None
+    assert f"cuter pretrain --resume '{broken}'" in stopped.stderr.read()
+    last = cuter("pretrain", "--resume", broken)
+    assert last.returncode == 0, last.stderr
+    assert (broken / "metrics.jsonl").read_text() == (whole / "metrics.jsonl").read_text(), f"killed at line {lines}"
+    for file in ("checkpoints/step-00000024/trainer.safetensors", "backbone/model.safetensors"):
+        assert (broken / file).read_bytes() == (whole / file).read_bytes(), f"killed at line {lines}"
+
+    cut = cuter("cut", shapes / "images" / "test-00000.png", "--backbone", whole / "backbone", "--out", tmp_path / "cut")
+    assert cut.returncode == 0, cut.stderr
+
+
 def test_ctrl_c_in_the_demo(tmp_path: Path) -> None:
     process = stop_at(["demo", "--out", tmp_path / "my demo"], tmp_path / "my demo" / "run", 3, signal.SIGINT)
     assert process.returncode == 130
@@ -97,7 +124,7 @@ def test_help_answers_at_once_and_names_every_setting() -> None:
     for option in ("--dataset", "--data-root", "--limit-train", "--strict", "--blurry", "--resume", "--json"):
         assert option in text
     assert "(default: 2e-05)" in text
-    assert all(command in cuter("--help").stdout for command in ("run", "demo", "data", "cut", "assess"))
+    assert all(command in cuter("--help").stdout for command in ("run", "demo", "data", "cut", "assess", "pretrain"))
 
 
 @pytest.mark.parametrize(
@@ -125,6 +152,12 @@ def test_help_answers_at_once_and_names_every_setting() -> None:
         (["cut", "x.jpg", "--backbone", "./gone"], "no such file or folder: ./gone"),
         (["cut", "x.jpg", "--backbone", "x", "--tau", "2"], "less than or equal to 1"),
         (["assess", "--backbone", "x", "--dataset", "vok", "--data-root", "."], "unknown data set 'vok'"),
+        (["pretrain"], "images are needed: either a folder (images), or a data set (dataset and data_root)"),
+        (["pretrain", "--images", "nowhere"], "nowhere: no such folder"),
+        (["pretrain", "--images", "."], "holds no image, nor do its sub-folders. Formats read: JPEG, PNG"),
+        (["pretrain", "--image-size", "100"], "image_size must be a multiple of patch_size 8, not 100"),
+        (["pretrain", "--resume", "nowhere"], "nowhere holds no run"),
+        (["pretrain", "--resume", "x", "--epochs", "3"], "--resume takes the run's own settings: drop --epochs"),
     ],
 )
 def test_mistakes_are_told_in_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:

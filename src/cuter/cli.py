@@ -18,6 +18,7 @@ from rich.text import Text
 from cuter.errors import ConfigError, CuterError
 from cuter.experiment.config import RunConfig, load_config
 from cuter.options import given, with_options_of
+from cuter.pretrain.settings import PretrainSettings
 
 MANUAL = """
 Multi-label online continual learning: images with several labels keep arriving, the list of labels keeps growing.
@@ -37,6 +38,7 @@ First steps:
     cuter cut photo.jpg --backbone dino-vits16      what is cut out of an image
     cuter assess --backbone dino-vits16 --backbone mae-vitb16
               --dataset voc --data-root VOCdevkit   which backbone cuts best
+    cuter pretrain --images tiles/                  a backbone of your own, without labels
 
 Progress and tables go to stderr; --json puts results on stdout. Exit codes: 0 done, 1 something unreadable was found,
 2 a mistake in the input, 130 stopped by Ctrl-C.
@@ -120,19 +122,17 @@ def run(
         cuter run --dataset voc --data-root VOCdevkit --backbone dino-vits16 --tasks 5x4 --out runs/voc
     """
     typed = given(fields)
-    if resume is not None and (typed or config or out):
-        clash = [*typed, *(name for name, value in (("config", config), ("out", out)) if value)]
-        raise ConfigError(f"--resume takes the run's own settings: drop --{clash[0].replace('_', '-')}")
+    _refuse_with_resume(resume, typed, config, out)
     with console.status("loading"):
         from cuter.experiment import run as runs
         from cuter.experiment.display import Display
     if resume is not None:
         folder = resume
-        summary = _interruptible(folder, lambda: runs.resume(folder, Display(console)))
+        summary = _interruptible("run", folder, lambda: runs.resume(folder, Display(console)))
     else:
         settings = load_config(config, typed)
         folder = out or _unused(Path(f"runs/{settings.dataset}-{settings.method}-seed{settings.seed}"))
-        summary = _interruptible(folder, lambda: runs.start(settings, folder, Display(console)))
+        summary = _interruptible("run", folder, lambda: runs.start(settings, folder, Display(console)))
     _say(f"Results are in {folder}")
     if print_json:
         typer.echo(json.dumps(summary))
@@ -153,7 +153,7 @@ def demo(
         from cuter.experiment.demo import run_demo
         from cuter.experiment.display import Display
     folder = out or _unused(Path("runs/demo"))
-    _interruptible(folder / "run", lambda: run_demo(folder, Display(console), seed))
+    _interruptible("run", folder / "run", lambda: run_demo(folder, Display(console), seed))
     _say(f"Images, backbone and results are in {folder}")
     _say("Next: your own images. 'cuter run --help' tells how.")
 
@@ -309,19 +309,73 @@ def assess(
         typer.echo(json.dumps(report))
 
 
+@app.command()
+@with_options_of(PretrainSettings)
+def pretrain(
+    *,
+    config: Annotated[
+        Path | None, typer.Option(help="YAML file with any of the settings; options that are typed win over it.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the backbone and all that is noted.", show_default="runs/pretrain-…")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option(help="Continue in this folder where it stopped.")] = None,
+    print_json: Annotated[bool, typer.Option("--json", help="Print the summary as JSON on the last line.")] = False,
+    **fields: Any,
+) -> None:
+    """Train a backbone of your own on images without labels, by self-distillation (DINO).
+
+    For images that are unlike photos: satellite tiles, X-rays, microscopy. The folder gets backbone/, which every
+    --backbone takes, and metrics.jsonl. Now and then the features are scored, by the Fiedler value of their patch
+    graphs (the lower, the better), and by k-NN and CorLoc where a data set has labels and boxes. Ctrl-C stops after the
+    step under way; --resume goes on from there and comes to the same weights.
+
+    Example:
+
+        cuter pretrain --images tiles/ --epochs 200 --out runs/tiles
+
+        cuter cut tiles/0001.png --backbone runs/tiles/backbone
+    """
+    typed = given(fields)
+    _refuse_with_resume(resume, typed, config, out)
+    with console.status("loading"):
+        from cuter.experiment.config import read_fields, validated_fields
+        from cuter.pretrain import pretraining
+        from cuter.pretrain.display import PretrainDisplay
+    if resume is not None:
+        folder = resume
+        summary = _interruptible("pretrain", folder, lambda: pretraining.resume(folder, PretrainDisplay(console)))
+    else:
+        settings = validated_fields(PretrainSettings, config, read_fields(config), typed)
+        source = settings.dataset or (settings.images or Path()).resolve().name
+        folder = out or _unused(Path(f"runs/pretrain-{source}"))
+        display = PretrainDisplay(console)
+        summary = _interruptible("pretrain", folder, lambda: pretraining.start(settings, folder, display))
+    _say(f"The backbone is in {folder / 'backbone'}")
+    if print_json:
+        typer.echo(json.dumps(summary))
+
+
+def _refuse_with_resume(resume: Path | None, typed: dict[str, Any], config: Path | None, out: Path | None) -> None:
+    """Refuse options that a run that goes on would have to ignore."""
+    clash = [*typed, *(name for name, value in (("config", config), ("out", out)) if value)]
+    if resume is not None and clash:
+        raise ConfigError(f"--resume takes the run's own settings: drop --{clash[0].replace('_', '-')}")
+
+
 def _waiting(what: str, place: object) -> AbstractContextManager[object]:
     """Show that something goes on; a data set that is in no place is rendered, and shows how far it is by itself."""
     return console.status(what) if place else nullcontext()
 
 
-def _interruptible(folder: Path, carry_out: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    """Carry out a run; if it was asked to stop, tell how to go on."""
-    from cuter.experiment.run import Interrupted
+def _interruptible(command: str, folder: Path, carry_out: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    """Carry out work in a folder; if it was asked to stop, tell how to go on."""
+    from cuter.experiment.stopping import Interrupted
 
     try:
         return carry_out()
     except Interrupted:
-        _say(f"Stopped. Go on with:  cuter run --resume {shlex.quote(str(folder))}")
+        _say(f"Stopped. Go on with:  cuter {command} --resume {shlex.quote(str(folder))}")
         raise typer.Exit(130) from None
 
 

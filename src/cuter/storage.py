@@ -44,7 +44,7 @@ def save_states(folder: Path, states: Mapping[str, State]) -> None:
     A state is a nested mapping with string keys of tensors and JSON values. What the disk refuses is an `OSError`.
     """
     _require_replaceable(folder)
-    with _replacing(folder) as new:
+    with replacing(folder) as new:
         for name, state in states.items():
             tensors: dict[str, Tensor] = {}
             plain = _separate(state, "", tensors)
@@ -114,7 +114,7 @@ def _join(value: Any, key: str, tensors: dict[str, Tensor]) -> Any:
 
 
 @contextmanager
-def _replacing(folder: Path) -> Iterator[Path]:
+def replacing(folder: Path) -> Iterator[Path]:
     """Yield a new folder that takes the place of `folder` at the end, or vanishes if something fails.
 
     No system swaps two folders at once: a kill in the instant between the two renames leaves the old one under its

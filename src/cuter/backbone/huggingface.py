@@ -1,5 +1,6 @@
 """Weights in Hugging Face layout: a local folder, or a repository of the hub."""
 
+import copy
 import json
 import logging
 from collections.abc import Iterator
@@ -44,10 +45,11 @@ def load_pretrained(source: str, name: str, features: str | None) -> Backbone:
     return Backbone(encoder, preprocessing, name=name, features=features, pooling=pooling, report=report)
 
 
-def save_backbone(backbone: Backbone, folder: Path) -> None:
-    """Write a backbone as a folder that `load_backbone` reads."""
+def save_backbone(backbone: Backbone, folder: Path, *, half: bool = False) -> None:
+    """Write a backbone as a folder that `load_backbone` reads, in half precision if asked to."""
+    encoder = copy.deepcopy(backbone.encoder).half() if half else backbone.encoder
     with _quiet():
-        backbone.encoder.save_pretrained(folder)  # type: ignore[operator]
+        encoder.save_pretrained(folder)  # type: ignore[operator]
     fields = {
         "size": backbone.image_size,
         "image_mean": backbone.mean.flatten().tolist(),

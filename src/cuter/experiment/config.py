@@ -4,11 +4,11 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from cuter.errors import ConfigError
 from cuter.learn.settings import LEARNER, PRETRAINED, LearnerSettings
-from cuter.settings import validated
+from cuter.settings import Model, validated
 from cuter.stream.datasets import DATASETS
 
 
@@ -53,18 +53,27 @@ class RunConfig(LearnerSettings):
 
 def load_config(file: Path | None, overrides: dict[str, Any]) -> RunConfig:
     """Read a YAML file, if any, and let `overrides` win."""
-    values: dict[str, Any] = {}
-    if file is not None:
-        try:
-            values = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
-        except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-            raise ConfigError(f"cannot read the configuration {file}: {error}") from None
-        if not isinstance(values, dict):
-            raise ConfigError(f"{file} must hold fields and values, e.g. 'method: rs'")
-        values = {str(name).replace("-", "_"): value for name, value in values.items()}  # as options are spelled
-        values = _without_choices_of_another_method(values, overrides)
+    values = _without_choices_of_another_method(read_fields(file), overrides)
+    return validated_fields(RunConfig, file, values, overrides)
+
+
+def read_fields(file: Path | None) -> dict[str, Any]:
+    """Return the fields of a YAML file, spelled as in Python; no file has none."""
+    if file is None:
+        return {}
     try:
-        return validated(RunConfig, values | overrides)
+        values = yaml.safe_load(file.read_text(encoding="utf-8")) or {}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise ConfigError(f"cannot read the configuration {file}: {error}") from None
+    if not isinstance(values, dict):
+        raise ConfigError(f"{file} must hold fields and values, e.g. 'seed: 0'")
+    return {str(name).replace("-", "_"): value for name, value in values.items()}  # as options are spelled
+
+
+def validated_fields(model: type[Model], file: Path | None, values: dict[str, Any], overrides: dict[str, Any]) -> Model:
+    """Build a configuration of the fields of a file and of what was typed; a mistake names the file if it is there."""
+    try:
+        return validated(model, values | overrides)
     except ConfigError as error:
         raise ConfigError(f"{file}: {error}" if file and not overrides else str(error)) from None
 
@@ -102,6 +111,6 @@ def with_absolute_paths(config: RunConfig) -> RunConfig:
     )
 
 
-def dump_config(config: RunConfig) -> str:
-    """Return the configuration as YAML that `load_config` reads back."""
+def dump_config(config: BaseModel) -> str:
+    """Return the configuration as YAML that `read_fields` reads back."""
     return yaml.safe_dump(config.model_dump(mode="json"), sort_keys=False, allow_unicode=True)

@@ -1,4 +1,4 @@
-"""The run directory: configuration, metrics, checkpoints, summary. What is in it survives a kill."""
+"""The folder of a run: configuration, metrics, checkpoints, summary. What is in it survives a kill."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel
 
 from cuter.errors import CheckpointError, ConfigError, CuterError
 from cuter.experiment.config import RunConfig, dump_config, load_config
@@ -23,14 +25,18 @@ logger = logging.getLogger("cuter.run")
 KEPT_CHECKPOINTS = 2
 
 
-def require_unused(path: Path) -> None:
+def require_unused(path: Path, command: str = "run") -> None:
     """Refuse a folder that holds something already."""
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise ConfigError(f"{path} is not empty. Continue it with 'cuter run --resume {path}', or choose another --out")
+        raise ConfigError(
+            f"{path} is not empty. Continue it with 'cuter {command} --resume {path}', or choose another --out"
+        )
 
 
-class RunDirectory:
-    """One run on disk."""
+class Directory:
+    """Work on disk that can be continued, whatever command it is of."""
+
+    command: ClassVar[str]
 
     def __init__(self, path: Path):
         self.path = path
@@ -39,9 +45,9 @@ class RunDirectory:
         self.checkpoints = path / "checkpoints"
 
     @classmethod
-    def create(cls, path: Path, config: RunConfig) -> RunDirectory:
+    def create(cls, path: Path, config: BaseModel) -> Self:
         """Start a new run."""
-        require_unused(path)
+        require_unused(path, cls.command)
         try:
             path.mkdir(parents=True, exist_ok=True)
             write_text(path / "config.yaml", dump_config(config))
@@ -50,16 +56,11 @@ class RunDirectory:
         return cls(path)
 
     @classmethod
-    def open(cls, path: Path) -> RunDirectory:
+    def open(cls, path: Path) -> Self:
         """Open a run that was started before."""
         if not (path / "config.yaml").is_file():
             raise ConfigError(f"{path} holds no run: config.yaml is missing")
         return cls(path)
-
-    @property
-    def config(self) -> RunConfig:
-        """The configuration that the run was started with."""
-        return load_config(self.path / "config.yaml", {})
 
     @property
     def finished(self) -> dict[str, Any] | None:
@@ -82,8 +83,7 @@ class RunDirectory:
                 logger.warning("this run was started with %s %s, now it is %s", field, before.get(field), value)
 
     def write_summary(self, summary: dict[str, Any]) -> None:
-        """Write the result, for programs and for people; from then on the run counts as finished."""
-        write_text(self.path / "summary.md", summary_markdown(Summary.from_dict(summary)))
+        """Write the result; from then on the run counts as finished."""
         write_json(self.summary, summary)
 
     def append_metrics(self, line: dict[str, Any]) -> None:
@@ -93,7 +93,8 @@ class RunDirectory:
                 file.write(json.dumps(line) + "\n")
         except OSError as error:
             raise CuterError(
-                f"{self.metrics} cannot be written ({error}). When it can, go on with: cuter run --resume {self.path}"
+                f"{self.metrics} cannot be written ({error}). "
+                f"When it can, go on with: cuter {self.command} --resume {self.path}"
             ) from None
 
     def metrics_length(self) -> int:
@@ -172,3 +173,19 @@ class RunDirectory:
             except OSError:
                 raise ConfigError(f"{self.path} is in use by another process") from None
             yield
+
+
+class RunDirectory(Directory):
+    """One run of `cuter run`."""
+
+    command = "run"
+
+    @property
+    def config(self) -> RunConfig:
+        """The configuration that the run was started with."""
+        return load_config(self.path / "config.yaml", {})
+
+    def write_summary(self, summary: dict[str, Any]) -> None:
+        """Write the result, for programs and for people."""
+        write_text(self.path / "summary.md", summary_markdown(Summary.from_dict(summary)))
+        super().write_summary(summary)

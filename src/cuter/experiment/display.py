@@ -2,54 +2,35 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from datetime import timedelta
-from types import TracebackType
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
 
+from cuter.experiment.live import Live
 from cuter.measure.protocol import Summary, TaskResult
 from cuter.measure.tables import class_table, task_table
 from cuter.measure.throughput import Meter
 from cuter.stream.tasks import Task
 
-# Without a terminal there is no live bar: a line now and then tells a log file how far the run is.
-QUIET_SECONDS = 30.0
 
-
-class Display:
-    """Shows progress on a console: live on a terminal, as plain lines elsewhere."""
+class Display(Live):
+    """Shows the progress of a run on a console."""
 
     def __init__(self, console: Console):
-        self.console = console
-        self.bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
-            TextColumn("{task.percentage:>3.0f}%"),
-            TextColumn("{task.fields[facts]}"),
-            console=console,
-            disable=not console.is_terminal,
-        )
-        self.row = self.bar.add_task("loading", total=None, facts="")
+        super().__init__(console)
         self.name = ""
         self.facts = ""
         self.to_learn = self.to_test = 0
         self.learning = self.testing = Meter()
         self.rates: dict[str, float | None] = {"learning": None, "testing": None}
-        self.printed = time.monotonic()
-
-    def say(self, text: str) -> None:
-        """Print a line as it is."""
-        self.console.print(text, markup=False, highlight=False)
 
     def begin_run(self, learn: Sequence[int], test: Sequence[int], tasks_done: int, images_done: int) -> None:
         """Tell how many images each task has to learn and to test, and how much of it is done already."""
         self.to_learn = max(sum(learn[tasks_done:]) - images_done, 0)
         self.to_test = sum(test[tasks_done:])
         total = sum(learn) + sum(test)
-        self.bar.update(self.row, total=total, completed=total - self.to_learn - self.to_test)
+        self.set_total(total, done=total - self.to_learn - self.to_test)
 
     def begin_task(self, task: Task, of: int) -> None:
         """Name the task that begins."""
@@ -87,10 +68,7 @@ class Display:
     def _show(self, what: str, meter: Meter, images: int) -> None:
         self.rates[what] = meter.recent or self.rates[what]
         facts = f"{self.rates[what] or 0:.1f} images/s  {self.facts}  {self._time_left()} left"
-        self.bar.update(self.row, description=f"{self.name} {what}", advance=images, facts=facts)
-        if not self.console.is_terminal and time.monotonic() - self.printed > QUIET_SECONDS:
-            self.printed = time.monotonic()
-            self.say(f"{self.name} {what}: {facts}")
+        self.advance(images, f"{self.name} {what}", facts)
 
     def _time_left(self) -> str:
         learning = self.rates["learning"]
@@ -100,12 +78,3 @@ class Display:
         if not learning or not testing:
             return "?"
         return str(timedelta(seconds=round(self.to_learn / learning + self.to_test / testing)))
-
-    def __enter__(self) -> Display:
-        self.bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.bar.stop()

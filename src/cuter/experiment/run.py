@@ -21,7 +21,7 @@ from cuter.experiment.probe import Probe
 from cuter.experiment.progress import Progress
 from cuter.experiment.purity import purity
 from cuter.experiment.run_pictures import draw_run
-from cuter.experiment.stopping import StopRequest, stop_on_signals
+from cuter.experiment.stopping import Interrupted, StopRequest, stop_on_signals
 from cuter.learn.learner import Learner, Step
 from cuter.learn.settings import LearnerSettings
 from cuter.measure.metrics import multilabel_scores
@@ -31,10 +31,6 @@ from cuter.stream.loading import Loaded, Unreadable, load_batches
 from cuter.stream.tasks import Visit, in_batches
 
 logger = logging.getLogger("cuter.run")
-
-
-class Interrupted(Exception):
-    """The run was asked to stop; all it did is in its newest checkpoint."""
 
 
 def start(config: RunConfig, out: Path, display: Display) -> dict[str, Any]:

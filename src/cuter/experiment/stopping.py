@@ -7,6 +7,10 @@ from contextlib import contextmanager
 from types import FrameType
 
 
+class Interrupted(Exception):
+    """Work was asked to stop; all that was done is in its newest checkpoint."""
+
+
 class StopRequest:
     """Whether somebody asked to stop."""
 

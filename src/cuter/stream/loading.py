@@ -1,8 +1,10 @@
 """Worker processes decode ahead, so that the learner does not wait for images."""
 
+import functools
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import torch
 import torch.utils.data
@@ -12,6 +14,9 @@ from cuter.errors import DataError
 from cuter.stream.batch import Batch, membership
 from cuter.stream.images import read_squashed
 from cuter.stream.tasks import Visit
+
+Source = TypeVar("Source")
+Decoded = tuple[Tensor, dict[int, str]]  # images (B, 3, size, size); by place in the batch, why one is missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +51,37 @@ def load_batches(
     that decode ahead (0: in this process). An unreadable image is left out of its batch and reported, or raises
     `DataError` when `strict`.
     """
-    loader = torch.utils.data.DataLoader(
-        _Decoder(batches, image_size),
+    paths = [[visit.sample.path for visit in visits] for visits in batches]
+    read = functools.partial(read_squashed, size=image_size)
+    columns = tuple(names)
+    decoded = decode_batches(paths, read, image_size, workers=workers, start=start)
+    for visits, (images, failures) in zip(batches[start:], decoded, strict=True):
+        skipped = tuple(Unreadable(visits[i].sample.id, str(visits[i].sample.path), why) for i, why in failures.items())
+        if strict and skipped:
+            raise DataError(f"{skipped[0].reason} (strict: an unreadable image is an error)")
+        yield Loaded(_label([v for i, v in enumerate(visits) if i not in failures], images, columns), skipped)
+
+
+def decode_batches(
+    batches: Sequence[Sequence[Source]],
+    read: Callable[[Source], Tensor],
+    image_size: int,
+    *,
+    workers: int = 1,
+    start: int = 0,
+) -> Iterator[Decoded]:
+    """Yield batches of images in order, beginning with number `start`; `read` gives one as uint8 (3, size, size).
+
+    An image for which it raises `DataError` is left out of its batch, and the reason is told.
+    """
+    yield from torch.utils.data.DataLoader(
+        _Decoder(batches, read, image_size),
         batch_size=None,
         sampler=range(start, len(batches)),
         num_workers=workers,
         prefetch_factor=4 if workers else None,
         worker_init_fn=_leave_signals_to_the_parent,
     )
-    columns = tuple(names)
-    for visits, (images, failures) in zip(batches[start:], loader, strict=True):
-        skipped = tuple(Unreadable(visits[i].sample.id, str(visits[i].sample.path), why) for i, why in failures.items())
-        if strict and skipped:
-            raise DataError(f"{skipped[0].reason} (strict: an unreadable image is an error)")
-        yield Loaded(_label([v for i, v in enumerate(visits) if i not in failures], images, columns), skipped)
 
 
 def _label(visits: Sequence[Visit], images: Tensor, names: tuple[str, ...]) -> Batch:
@@ -72,22 +94,23 @@ def _label(visits: Sequence[Visit], images: Tensor, names: tuple[str, ...]) -> B
     )
 
 
-class _Decoder(torch.utils.data.Dataset[tuple[Tensor, dict[int, str]]]):
-    """Item i is batch i: the readable images, and for each unreadable one its place and the reason."""
+class _Decoder(torch.utils.data.Dataset[Decoded], Generic[Source]):
+    """Item i is batch i."""
 
-    def __init__(self, batches: Sequence[Sequence[Visit]], image_size: int):
-        self.paths = [[visit.sample.path for visit in visits] for visits in batches]
+    def __init__(self, batches: Sequence[Sequence[Source]], read: Callable[[Source], Tensor], image_size: int):
+        self.batches = batches
+        self.read = read
         self.image_size = image_size
 
     def __len__(self) -> int:
-        return len(self.paths)
+        return len(self.batches)
 
-    def __getitem__(self, index: int) -> tuple[Tensor, dict[int, str]]:
+    def __getitem__(self, index: int) -> Decoded:
         images: list[Tensor] = []
         failures: dict[int, str] = {}
-        for place, path in enumerate(self.paths[index]):
+        for place, source in enumerate(self.batches[index]):
             try:
-                images.append(read_squashed(path, self.image_size))
+                images.append(self.read(source))
             except DataError as error:
                 failures[place] = str(error)
         empty = torch.empty(0, 3, self.image_size, self.image_size, dtype=torch.uint8)

@@ -1,0 +1,54 @@
+"""A line that tells how far something is: live on a terminal, printed now and then elsewhere."""
+
+from __future__ import annotations
+
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+# Without a terminal there is no live bar: a line now and then tells a log file how far the work is.
+QUIET_SECONDS = 30.0
+
+
+class Live:
+    """A bar with a description before it and some facts behind it."""
+
+    def __init__(self, console: Console):
+        self.console = console
+        self.bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TextColumn("{task.fields[facts]}"),
+            console=console,
+            disable=not console.is_terminal,
+        )
+        self.row = self.bar.add_task("loading", total=None, facts="")
+        self.printed = time.monotonic()
+
+    def say(self, text: str) -> None:
+        """Print a line as it is."""
+        self.console.print(text, markup=False, highlight=False)
+
+    def set_total(self, total: int, done: int) -> None:
+        """Tell how much there is to do, and how much of it is done already."""
+        self.bar.update(self.row, total=total, completed=done)
+
+    def advance(self, amount: int, description: str, facts: str) -> None:
+        """Note what is done, and show it if it is time to."""
+        self.bar.update(self.row, description=description, advance=amount, facts=facts)
+        if not self.console.is_terminal and time.monotonic() - self.printed > QUIET_SECONDS:
+            self.printed = time.monotonic()
+            self.say(f"{description}: {facts}")
+
+    def __enter__(self) -> Self:
+        self.bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.bar.stop()

@@ -1,0 +1,1 @@
+"""Backbones of your own: self-supervised pre-training on images without labels."""

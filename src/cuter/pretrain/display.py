@@ -1,0 +1,63 @@
+"""What a person sees of pre-training: loss, images/s, time left, and a table of the scores."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+
+from rich.table import Table
+
+from cuter.experiment.live import Live
+from cuter.measure.throughput import Meter
+
+# Short for a heading, and how to show a value.
+FIGURES = {
+    "fiedler": ("Fiedler value ↓", "{:.4f}"),
+    "corloc": ("CorLoc", "{:.1%}"),
+    "ap50": ("AP50", "{:.1%}"),
+    "knn_map": ("k-NN mAP", "{:.1f}"),
+    "loss": ("loss", "{:.3f}"),
+    "entropy": ("entropy", "{:.2f}"),
+    "diversity": ("diversity", "{:.2f}"),
+    "spread": ("spread", "{:.2f}"),
+}
+
+
+class PretrainDisplay(Live):
+    """Shows the progress of pre-training on a console."""
+
+    def begin(self, images_left: int, images_total: int) -> None:
+        """Tell how many images there are to learn from."""
+        self.left = images_left
+        self.meter = Meter()
+        self.set_total(images_total, done=images_total - images_left)
+
+    def learned(self, images: int, step: int, of: int, loss: float) -> None:
+        """Note a step."""
+        self.meter.add(images)
+        self.left -= images
+        rate = self.meter.recent or math.inf
+        left = timedelta(seconds=round(max(self.left, 0) / rate))
+        self.advance(images, f"step {step}/{of}", f"{rate:.1f} images/s  loss {loss:.3f}  {left} left")
+
+    def scored(self, scores: Sequence[Mapping[str, float]], total: int) -> None:
+        """Print the table of the scores so far on the first and the last time, and else its newest line."""
+        latest = scores[-1]
+        if latest["step"] == total:
+            self.console.print(score_table(scores))
+            return
+        facts = [f"{name} {form.format(latest[key])}" for key, (name, form) in FIGURES.items() if key in latest]
+        self.say(f"step {latest['step']}: " + "  ".join(facts))
+
+
+def score_table(scores: Sequence[Mapping[str, float]]) -> Table:
+    """Return a row for each score."""
+    figures = [key for key in FIGURES if any(key in score for score in scores)]
+    table = Table("step", *(FIGURES[key][0] for key in figures))
+    for column in table.columns:
+        column.justify = "right"
+    for score in scores:
+        cells = [FIGURES[key][1].format(score[key]) if key in score else "" for key in figures]
+        table.add_row(str(score["step"]), *cells)
+    return table
