@@ -1,5 +1,6 @@
 """The command line as a person uses it: in processes of its own, killed without mercy."""
 
+import io
 import json
 import os
 import random
@@ -10,7 +11,12 @@ import time
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 from safetensors.torch import load_file
+
+from cuter.pretrain.display import PretrainDisplay
+from cuter.pretrain.pretraining import start
+from cuter.pretrain.settings import PretrainSettings
 
 CUTER = [sys.executable, "-m", "cuter"]
 
@@ -84,30 +90,26 @@ def test_ctrl_c_checkpoints_and_tells_how_to_go_on(run: list[object], tmp_path: 
 
 
 def test_pretraining_that_was_killed_and_stopped_gives_the_same_bits(shapes: Path, tmp_path: Path) -> None:
-    tiny = ["--image-size", 32, "--dim", 16, "--depth", 1, "--heads", 2, "--prototypes", 16, "--batch-size", 8]
-    often = ["--steps", 24, "--scores", 2, "--probe-images", 4, "--checkpoint-minutes", 1e-9, "--device", "cpu"]
-    command = ["pretrain", "--images", shapes / "images", *tiny, *often]
+    fields: dict[str, object] = {"images": shapes / "images", "image_size": 32, "dim": 16, "depth": 1, "heads": 2}
+    fields |= {"prototypes": 16, "batch_size": 8, "steps": 24, "scores": 2, "probe_images": 4}
+    fields |= {"checkpoint_minutes": 1e-9, "device": "cpu"}
     whole, broken = tmp_path / "whole", tmp_path / "my broken one"
-    finished = cuter(*command, "--out", whole, "--json")
-    assert finished.returncode == 0, finished.stderr
-    assert json.loads(finished.stdout.splitlines()[-1]) == json.loads((whole / "summary.json").read_text())
-    assert f"The backbone is in {whole}/backbone" in finished.stderr
+    start(PretrainSettings(**fields), whole, PretrainDisplay(Console(file=io.StringIO())))  # type: ignore[arg-type]
 
+    options = [word for name, value in fields.items() for word in (f"--{name.replace('_', '-')}", value)]
     lines = random.randrange(2, 12)
-    killed = stop_at([*command, "--out", broken], broken, lines, signal.SIGKILL)
+    killed = stop_at(["pretrain", *options, "--out", broken], broken, lines, signal.SIGKILL)
     assert killed.returncode == -signal.SIGKILL
     stopped = stop_at(["pretrain", "--resume", broken], broken, 14, signal.SIGINT)
     assert stopped.returncode == 130
     assert stopped.stderr is not None
     assert f"cuter pretrain --resume '{broken}'" in stopped.stderr.read()
-    last = cuter("pretrain", "--resume", broken)
+    last = cuter("pretrain", "--resume", broken, "--json")
     assert last.returncode == 0, last.stderr
-    assert (broken / "metrics.jsonl").read_text() == (whole / "metrics.jsonl").read_text(), f"killed at line {lines}"
-    for file in ("checkpoints/step-00000024/trainer.safetensors", "backbone/model.safetensors"):
-        assert (broken / file).read_bytes() == (whole / file).read_bytes(), f"killed at line {lines}"
-
-    cut = cuter("cut", shapes / "images" / "test-00000.png", "--backbone", whole / "backbone", "--out", tmp_path / "cut")
-    assert cut.returncode == 0, cut.stderr
+    assert json.loads(last.stdout.splitlines()[-1]) == json.loads((broken / "summary.json").read_text())
+    assert f"The backbone is in {broken}/backbone" in last.stderr
+    for file in ("metrics.jsonl", "checkpoints/step-00000024/trainer.safetensors", "backbone/model.safetensors"):
+        assert (broken / file).read_bytes() == (whole / file).read_bytes(), f"{file}, killed at line {lines}"
 
 
 def test_ctrl_c_in_the_demo(tmp_path: Path) -> None:

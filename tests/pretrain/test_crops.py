@@ -27,10 +27,10 @@ def plain(count: int) -> tuple[torch.Tensor, torch.Tensor]:
 
 def test_a_view_of_all_without_changes_is_the_image(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(crops, "ASPECT", (1, 1))
-    images = photos(6)
-    views = make_view(images / 255, View(32, (1, 1)), seeded(), colour=0)
-    as_it_is = [torch.allclose(view, image, atol=1e-6) for view, image in zip(views, images / 255, strict=True)]
-    mirrored = [torch.allclose(view, image.flip(-1), atol=1e-6) for view, image in zip(views, images / 255, strict=True)]
+    images = photos(6) / 255
+    views = make_view(images, View(32, (1, 1)), seeded(), colour=0)
+    as_it_is = [torch.allclose(view, image, atol=1e-6) for view, image in zip(views, images, strict=True)]
+    mirrored = [torch.allclose(view, image.flip(-1), atol=1e-6) for view, image in zip(views, images, strict=True)]
     assert [a != b for a, b in zip(as_it_is, mirrored, strict=True)] == [True] * 6
     assert any(as_it_is)
     assert any(mirrored)

@@ -69,7 +69,7 @@ def test_the_teacher_follows_and_no_gradient_reaches_it(tiny: Backbone) -> None:
     assert all(parameter.grad is None for parameter in teacher.parameters())
     with torch.no_grad():
         for parameter in student.parameters():
-            parameter += torch.randn_like(parameter)
+            parameter.add_(torch.randn_like(parameter))
     follow(teacher, student, 0.9)
     moved = list(zip(before, student.parameters(), teacher.parameters(), strict=True))
     assert all(torch.allclose(slow, 0.9 * old + 0.1 * fast, atol=1e-6) for old, fast, slow in moved)

@@ -216,7 +216,7 @@ def test_mistakes_are_named_before_anything_is_written(tmp_path: Path, shapes: P
     mistakes: list[tuple[dict[str, Any], type[CuterError], str]] = [
         ({}, ConfigError, "either a folder"),
         ({"images": shapes, "dataset": "folder"}, ConfigError, "either a folder"),
-        ({"dataset": "folder"}, ConfigError, "data_root is needed"),
+        ({"dataset": "folder"}, ConfigError, "needs --data-root"),
         ({"images": tmp_path / "gone"}, DataError, "no such folder"),
         ({"images": shapes / "train.csv"}, DataError, "a file, not a folder"),
         ({"images": tmp_path}, DataError, "holds no image"),

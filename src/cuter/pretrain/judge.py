@@ -52,7 +52,7 @@ class Judge:
         return cls(probe, *(_read(side, dataset.classes, settings) for side in sides))
 
     def measure(self, backbone: Backbone) -> dict[str, float]:
-        """Return the average Fiedler value (the lower, the better), and CorLoc, AP50 and k-NN mAP where they can be had.
+        """Return the average Fiedler value (lower is better), and CorLoc, AP50 and k-NN mAP where they can be had.
 
         The last one is in percent.
         """

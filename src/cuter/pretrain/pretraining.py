@@ -14,6 +14,7 @@ from cuter.experiment.config import read_fields, validated_fields
 from cuter.experiment.directory import Directory, require_unused
 from cuter.experiment.environment import describe_environment
 from cuter.experiment.stopping import Interrupted, StopRequest, stop_on_signals
+from cuter.pretrain.curves import draw_curves
 from cuter.pretrain.dino import Health, collapse
 from cuter.pretrain.display import PretrainDisplay
 from cuter.pretrain.images import ImageFiles, Images, Supply, files_under
@@ -124,8 +125,6 @@ def _named(settings: PretrainSettings) -> tuple[Images, Judge | None]:
         raise ConfigError("images are needed: either a folder (images), or a data set (dataset and data_root)")
     if settings.images is not None:
         return ImageFiles(files_under(settings.images), settings.image_size), None
-    if settings.data_root is None:
-        raise ConfigError("data_root is needed: Folder that holds the data set.")
     dataset = load_dataset(str(settings.dataset), settings.data_root, **settings.dataset_options)
     files = ImageFiles([sample.path for sample in dataset.train], settings.image_size)
     return files, Judge.of(dataset, settings)
@@ -225,6 +224,7 @@ class Pretraining:
             "seconds": round(self.progress.seconds, 2),
             "images_per_second": round(images / max(self.progress.seconds, 1e-9), 2),
         }
+        draw_curves(self.directory.path, self.settings.prototypes)
         self.directory.write_summary(summary)
         if self.skipped:
             self.display.say(f"{len(self.skipped)} unreadable images were skipped; summary.json names them")
