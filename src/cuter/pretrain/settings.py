@@ -13,8 +13,8 @@ class PretrainSettings(BaseModel):
     images: Path | None = Field(None, description="Folder of images, with its sub-folders. No labels are needed.")
     dataset: str | None = Field(
         None,
-        description="In place of --images a data set: voc, coco, nuswide or folder. Its training images are learned "
-        "from; its labels and boxes only tell how good the features are.",
+        description="In place of --images a data set: toybox, voc, coco, nuswide or folder. Its training images are "
+        "learned from; its labels and boxes only tell how good the features are.",
     )
     data_root: Path | None = Field(None, description="Folder that holds the data set.")
     dataset_options: dict[str, str] = Field({}, description="Option of the data set's reader, NAME=VALUE.")
