@@ -47,7 +47,7 @@ def test_the_centre_is_a_running_mean_that_forgets() -> None:
     centre = torch.zeros(5)
     for batch in batches:
         centre = moved_centre(centre, batch)
-    weights = np.array([0.1 * 0.9 ** (29 - place) for place in range(30)])
+    weights = [0.5 ** (30 - place) for place in range(30)]
     expected = sum(weight * batch.double().mean(0).numpy() for weight, batch in zip(weights, batches, strict=True))
     assert centre.numpy() == pytest.approx(expected, abs=1e-6)
 
