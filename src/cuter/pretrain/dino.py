@@ -36,7 +36,13 @@ class Head(nn.Module):
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
             self.layers = nn.Sequential(
-                nn.Linear(dim, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, HIDDEN), nn.GELU(), nn.Linear(HIDDEN, BOTTLENECK)
+                nn.Linear(dim, HIDDEN),
+                nn.BatchNorm1d(HIDDEN, track_running_stats=False),
+                nn.GELU(),
+                nn.Linear(HIDDEN, HIDDEN),
+                nn.BatchNorm1d(HIDDEN, track_running_stats=False),
+                nn.GELU(),
+                nn.Linear(HIDDEN, BOTTLENECK),
             )
             self.prototypes = nn.Parameter(torch.randn(prototypes, BOTTLENECK))
             for layer in self.layers:
