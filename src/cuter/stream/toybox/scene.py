@@ -17,11 +17,11 @@ from cuter.stream.toybox.things import KINDS
 from cuter.stream.toybox.world import Plan, Split, plan_scene, scene_generator
 
 SIZE = 128
-SMALLEST, LARGEST = 0.18, 0.6  # the longer side of a thing, of the side of the scene
+SMALLEST, LARGEST = 0.25, 0.8  # the longer side of a thing, of the side of the scene
 MIN_VISIBLE = 0.4  # a thing that others, or the frame, hide more of is moved, or left out
 TRIES = 12
 OUTSIDE = 0.15  # so much of a thing, at most, may lie beyond each edge of the frame
-CROWDED = 0.75  # the boxes of all things together cover at most this share of the scene
+CROWDED = 1.0  # the boxes of all things together are at most as large as the scene
 
 
 @dataclass(frozen=True)
