@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cuter.pretrain import crops
-from cuter.pretrain.crops import ColourMap, View, crop, draw_colours, draw_windows, make_view, multi_crop
+from cuter.pretrain.crops import ColourMap, View, crop, draw_colours, draw_windows, make_view, multi_crop, whole
 
 
 def seeded(seed: int = 0) -> torch.Generator:
@@ -39,7 +39,7 @@ def test_a_view_of_all_without_changes_is_the_image(monkeypatch: pytest.MonkeyPa
 @given(st.integers(0, 10_000), st.integers(1, 40), st.integers(8, 30), st.integers(8, 30))
 def test_a_crop_is_cutting_out_and_resizing(seed: int, size: int, height: int, width: int) -> None:
     images = photos(3, height, width, seed) / 255
-    windows = draw_windows(3, (height, width), (0.05, 1.0), seeded(seed))
+    windows = draw_windows(whole(images), (0.05, 1.0), seeded(seed))
     views = crop(images, windows, size, *plain(3))
     for image, (x1, y1, x2, y2), view in zip(images, windows.int().tolist(), views, strict=True):
         part = image[None, :, y1:y2, x1:x2]
@@ -61,7 +61,7 @@ def test_blur_is_a_gaussian_and_mirroring_turns_left_and_right() -> None:
 
 @given(st.integers(0, 10_000), st.floats(0.05, 0.9), st.integers(8, 60), st.integers(8, 60))
 def test_windows_are_inside_and_as_large_as_asked(seed: int, least: float, height: int, width: int) -> None:
-    windows = draw_windows(50, (height, width), (least, 1.0), seeded(seed))
+    windows = draw_windows(whole(photos(50, height, width)), (least, 1.0), seeded(seed))
     x1, y1, x2, y2 = windows.unbind(1)
     assert ((x1 >= 0) & (y1 >= 0) & (x2 <= width) & (y2 <= height) & (x2 > x1) & (y2 > y1)).all()
     areas = (x2 - x1) * (y2 - y1) / (height * width)
@@ -70,8 +70,27 @@ def test_windows_are_inside_and_as_large_as_asked(seed: int, least: float, heigh
     assert areas.min() >= min(least, smallest_side) - rounding
 
 
+@given(st.integers(0, 10_000), st.floats(0.05, 1.0))
+def test_windows_of_parts_are_inside_of_them(seed: int, least: float) -> None:
+    parts = draw_windows(whole(photos(50, 40, 30)), (0.1, 0.3), seeded(seed))
+    windows = draw_windows(parts, (least, 1.0), seeded(seed + 1))
+    assert (windows[:, :2] >= parts[:, :2]).all()
+    assert (windows[:, 2:] <= parts[:, 2:]).all()
+    assert (windows[:, 2:] > windows[:, :2]).all()
+
+
+def test_all_views_of_an_image_show_the_same_part_of_it() -> None:
+    places = torch.arange(240, dtype=torch.uint8).expand(20, 3, 240, 240)  # brightness tells the column
+    views = multi_crop(places, [View(16, (0.3, 1.0)), View(8, (0.1, 0.3))] * 10, seeded(), colour=0, part=0.04)
+    seen = torch.cat([view.flatten(1) for view in views], dim=1) * 255
+    widths = seen.amax(1) - seen.amin(1)
+    assert widths.max() < 240 * math.sqrt(0.04 * 4 / 3) + 1
+    assert widths.min() > 10, "and not one place of it only"
+    assert seen.mean(1).std() > 40, "another part of each image"
+
+
 def test_windows_reach_every_place() -> None:
-    windows = draw_windows(2000, (8, 8), (0.2, 0.5), seeded())
+    windows = draw_windows(whole(photos(2000, 8, 8)), (0.2, 0.5), seeded())
     assert (windows[:, :2].min(), windows[:, 2:].max()) == (0, 8)
     share = torch.zeros(8, 8)
     for x1, y1, x2, y2 in windows.int().tolist():

@@ -33,19 +33,31 @@ class View:
     solarise: float = 0.0
 
 
-def multi_crop(images: Tensor, views: Sequence[View], generator: Generator, colour: float = 1.0) -> list[Tensor]:
+def multi_crop(
+    images: Tensor, views: Sequence[View], generator: Generator, colour: float = 1.0, part: float = 1.0
+) -> list[Tensor]:
     """Return one view of each kind for each of the uint8 images (B, 3, H, W): floats in 0..1 of (B, 3, size, size).
 
-    `colour` is the strength of all changes of colour: 0 leaves colours as they are. Everything is drawn from the
-    generator, a number of values that depends on B and the number of views alone.
+    `colour` is the strength of all changes of colour: 0 leaves colours as they are. All views of an image show the
+    same part of it, of a share between half of `part` and `part`. Everything is drawn from the generator, a number of
+    values that depends on B and the number of views alone.
     """
     pixels = images.float() / 255
-    return [make_view(pixels, view, generator, colour) for view in views]
+    parts = whole(pixels) if part == 1 else draw_windows(whole(pixels), (part / 2, part), generator)
+    return [make_view(pixels, view, generator, colour, parts) for view in views]
 
 
-def make_view(pixels: Tensor, view: View, generator: Generator, colour: float = 1.0) -> Tensor:
-    """Return one view of each of the images (B, 3, H, W), floats in 0..1."""
-    windows = draw_windows(len(pixels), pixels.shape[-2:], view.scale, generator)
+def whole(pixels: Tensor) -> Tensor:
+    """Return the windows (B, 4) that show all of the images (B, 3, H, W)."""
+    height, width = pixels.shape[-2:]
+    return torch.tensor([[0.0, 0.0, width, height]]).repeat(len(pixels), 1)
+
+
+def make_view(
+    pixels: Tensor, view: View, generator: Generator, colour: float = 1.0, parts: Tensor | None = None
+) -> Tensor:
+    """Return one view of each of the images (B, 3, H, W), floats in 0..1, or of their parts, windows (B, 4)."""
+    windows = draw_windows(whole(pixels) if parts is None else parts, view.scale, generator)
     mirrored, blurred, solarised = torch.rand(3, len(pixels), generator=generator)
     sigma = uniform(len(pixels), BLUR, generator) * view.size
     map_colours = draw_colours(len(pixels), colour, generator)
@@ -56,15 +68,19 @@ def make_view(pixels: Tensor, view: View, generator: Generator, colour: float = 
     return torch.where(inverted & (recoloured >= 0.5), 1 - recoloured, recoloured)
 
 
-def draw_windows(count: int, sides: Sequence[int], scale: tuple[float, float], generator: Generator) -> Tensor:
-    """Draw windows (count, 4): x1, y1, x2, y2 in whole pixels, half-open, of a share of the image's area in `scale`."""
-    height, width = sides
-    area = uniform(count, scale, generator)
-    aspect = uniform(count, (math.log(ASPECT[0]), math.log(ASPECT[1])), generator).exp()
-    across = (width * (area * aspect).sqrt()).round().clamp(1, width)
-    down = (height * (area / aspect).sqrt()).round().clamp(1, height)
-    places = torch.rand(2, count, generator=generator)
-    x1, y1 = (places[0] * (width - across + 1)).floor(), (places[1] * (height - down + 1)).floor()
+def draw_windows(parts: Tensor, scale: tuple[float, float], generator: Generator) -> Tensor:
+    """Draw a window inside of each of the windows (B, 4), of a share of its area in `scale`.
+
+    Windows are x1, y1, x2, y2 in whole pixels, half-open.
+    """
+    left, top, right, bottom = parts.unbind(dim=1)
+    width, height = right - left, bottom - top
+    area = uniform(len(parts), scale, generator)
+    aspect = uniform(len(parts), (math.log(ASPECT[0]), math.log(ASPECT[1])), generator).exp()
+    across = (width * (area * aspect).sqrt()).round().clamp(min=1).minimum(width)
+    down = (height * (area / aspect).sqrt()).round().clamp(min=1).minimum(height)
+    places = torch.rand(2, len(parts), generator=generator)
+    x1, y1 = left + (places[0] * (width - across + 1)).floor(), top + (places[1] * (height - down + 1)).floor()
     return torch.stack([x1, y1, x1 + across, y1 + down], dim=1)
 
 

@@ -36,6 +36,13 @@ class PretrainSettings(BaseModel):
     crop_split: float = Field(
         0.4, gt=0.05, lt=1, description="Share of the image's area that large crops have at least, small ones at most."
     )
+    part: float = Field(
+        1.0,
+        gt=0.02,
+        le=1,
+        description="Crops of an image come from one part of it, drawn anew in each step, of at most this share of its "
+        "area. Less than 1 suits scenes of several things: a part shows one thing, or none.",
+    )
     colour: float = Field(1.0, ge=0, le=2, description="Strength of changes of colour; 0 leaves colours as they are.")
     prototypes: int = Field(1024, ge=2, description="Outputs of the projection head.")
     lr: float = Field(1e-3, gt=0, description="Highest learning rate of AdamW; it falls to almost 0.")

@@ -66,7 +66,7 @@ class Trainer:
         progress = self.steps / self.total_steps
         rate = self.settings.lr * rising_then_falling(progress, self.settings.warmup)
         momentum = 1 - (1 - self.settings.momentum) * falling(progress)
-        views = multi_crop(images.to(self.device), self.views, self.generator, self.settings.colour)
+        views = multi_crop(images.to(self.device), self.views, self.generator, self.settings.colour, self.settings.part)
         # Views of one size go through a network together.
         groups = [views[:GLOBALS], views[GLOBALS:]] if len(views) > GLOBALS else [views]
         with torch.no_grad():
