@@ -16,15 +16,21 @@ class StopRequest:
 
     def __init__(self) -> None:
         self.asked = False
+        self.signal: int | None = None
 
     def _on_signal(self, number: int, _frame: FrameType | None) -> None:
         self.asked = True
+        self.signal = number
         signal.signal(number, signal.SIG_DFL)
 
 
 @contextmanager
 def stop_on_signals() -> Iterator[StopRequest]:
-    """Watch for Ctrl-C and SIGTERM. Outside the main thread nothing can be watched, and nothing is."""
+    """Watch for Ctrl-C and SIGTERM. Outside the main thread nothing can be watched, and nothing is.
+
+    Who asks when there is no safe point left before the end is not forgotten: the signal is sent once more afterwards,
+    so that whatever comes next does not begin.
+    """
     request = StopRequest()
     if threading.current_thread() is not threading.main_thread():
         yield request
@@ -35,3 +41,5 @@ def stop_on_signals() -> Iterator[StopRequest]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+    if request.signal is not None:  # nobody stopped for it, else an exception would be on its way
+        signal.raise_signal(request.signal)
