@@ -81,6 +81,12 @@ def test_a_folder_does_not_change_what_the_learner_and_pretrained_mean(
         assert with_absolute_paths(RunConfig(**REQUIRED, localiser=name)).localiser == expected
 
 
+def test_a_folder_does_not_change_what_a_short_name_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "dino-vits16").mkdir()  # a backbone is looked for under its short name first
+    assert with_absolute_paths(RunConfig(**REQUIRED)).backbone == "dino-vits16"
+
+
 def test_a_run_on_a_data_set_that_needs_no_folder(tmp_path: Path) -> None:
     config = load_config(None, {"dataset": "toybox", "backbone": "dino-vits16", "tasks": "5x5"})
     assert with_absolute_paths(config).data_root is None

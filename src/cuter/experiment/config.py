@@ -95,10 +95,11 @@ def _without_choices_of_another_method(values: dict[str, Any], overrides: dict[s
 
 def with_absolute_paths(config: RunConfig) -> RunConfig:
     """Return the same configuration, valid from any working folder."""
+    from cuter.backbone import SHORT_NAMES  # here, because torch comes with it and --help must not wait for it
 
     def absolute(name: str) -> str:
         path = Path(name).expanduser()
-        is_path = path.exists() and name not in (LEARNER, PRETRAINED)
+        is_path = path.exists() and name not in (LEARNER, PRETRAINED, *SHORT_NAMES)
         return str(path.resolve()) if is_path else name  # 'dino-vits16' and 'name' are not paths
 
     return config.model_copy(
