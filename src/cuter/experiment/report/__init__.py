@@ -1,5 +1,7 @@
-"""The report: one page that compares runs, for a browser."""
+"""The report: one page that compares runs, for a browser, and its table for the terminal."""
 
+from cuter.experiment.report.names import read_runs
 from cuter.experiment.report.page import write_report
+from cuter.experiment.report.terminal import comparison_markdown, comparison_table
 
-__all__ = ["write_report"]
+__all__ = ["comparison_markdown", "comparison_table", "read_runs", "write_report"]

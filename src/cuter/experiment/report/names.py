@@ -6,10 +6,11 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from cuter.experiment.config import RunConfig
-from cuter.experiment.report.collect import RunFacts
+from cuter.experiment.report.collect import RunFacts, collect
 from cuter.learn.recipe import METHODS
 
 # What may differ between two runs that should come to the same result, or to that of another seed.
@@ -37,6 +38,11 @@ class NamedRun:
     colour: int
     shape: int
     dash: int
+
+
+def read_runs(folders: Sequence[Path]) -> list[NamedRun]:
+    """Read runs, finished or not, each of them once."""
+    return named([collect(folder) for folder in dict.fromkeys(folder.resolve() for folder in folders)])
 
 
 def named(runs: Sequence[RunFacts]) -> list[NamedRun]:

@@ -11,13 +11,12 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 import cuter
 from cuter.errors import ConfigError, CuterError
 from cuter.experiment.report.charts import marker
-from cuter.experiment.report.collect import collect
 from cuter.experiment.report.compare import headline
 from cuter.experiment.report.heading import default_title, shared_facts
 from cuter.experiment.report.inside import Inside, TestImages, look_inside, to_be_shown
 from cuter.experiment.report.layers import outcome_class
 from cuter.experiment.report.looks import SURE
-from cuter.experiment.report.names import NamedRun, named
+from cuter.experiment.report.names import NamedRun, read_runs
 from cuter.experiment.report.sections import sections
 from cuter.storage import write_text
 
@@ -35,7 +34,7 @@ def write_report(
     _require_replaceable(out)
     if not folders:
         raise ConfigError("a report needs the folder of at least one run")
-    runs = named([collect(folder) for folder in dict.fromkeys(folder.resolve() for folder in folders)])
+    runs = read_runs(folders)
     shown = to_be_shown(runs)
     known: TestImages = {}
     insides: dict[str, Inside] = {}
