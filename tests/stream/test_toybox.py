@@ -19,6 +19,7 @@ import cuter.stream.toybox.scene as scene_module
 from cuter.stream.toybox import CLASSES, SIZE, Scene, draw_scene
 from cuter.stream.toybox.__main__ import main
 from cuter.stream.toybox.paint import Sprite, paint
+from cuter.stream.toybox.pools import PATTERNS, pattern
 from cuter.stream.toybox.scene import MIN_VISIBLE, render_scene
 from cuter.stream.toybox.sketch import Sketch
 from cuter.stream.toybox.things import KINDS
@@ -182,7 +183,7 @@ def sprites() -> list[tuple[int, Sprite]]:
             rng = np.random.default_rng([number, variant])
             sketch = Sketch()
             KINDS[name].draw(sketch, rng)
-            drawn.append((number, paint(sketch, rng, 48)))
+            drawn.append((number, paint(sketch, rng, 48, surface=KINDS[name].draw_surface(rng))))
     return drawn
 
 
@@ -203,6 +204,25 @@ def test_colour_does_not_give_the_class_away_but_shape_does(sprites: list[tuple[
     assert accuracy(means, classes) < 2.5 * chance
     assert accuracy(histograms, classes) < 2.5 * chance
     assert accuracy(np.array(shapes).reshape(len(classes), -1).astype(float), classes) > 10 * chance
+
+
+def test_every_class_has_a_surface_of_its_own_that_is_usual_but_not_certain():
+    assert len({kind.surface for kind in KINDS.values()}) == len(CLASSES)
+    rng = np.random.default_rng(0)
+    for kind in KINDS.values():
+        share = np.mean([kind.draw_surface(rng) == kind.surface for _ in range(400)])
+        assert 0.75 < share < 0.95
+
+
+@pytest.mark.parametrize("kind", PATTERNS)
+def test_patterns_repeat_and_have_both_colours(kind: str):
+    fine, wide = (pattern(kind, period, 0).astype(float) for period in (10, 20))
+    for texture in (fine, wide):
+        assert texture.min() == 0
+        assert texture.max() == 7
+        assert 0.1 < texture.mean() / 7 < 0.9
+    across = [abs(np.diff(texture, axis=axis)).mean() for texture in (fine, wide) for axis in (0, 1)]
+    assert sum(across[:2]) > 1.3 * sum(across[2:]), "the fine one changes more often"
 
 
 def test_a_mask_holds_what_is_at_least_half_solid(sprites: list[tuple[int, Sprite]]):

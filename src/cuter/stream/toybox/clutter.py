@@ -5,7 +5,7 @@ from functools import cache
 import numpy as np
 from numpy.random import Generator
 
-from cuter.stream.toybox.paint import Sprite, paint
+from cuter.stream.toybox.paint import Sprite, any_surface, paint
 from cuter.stream.toybox.sketch import MAIN, SECOND, Points, Sketch, arc, curve
 
 PIECES = 400
@@ -18,7 +18,7 @@ def clutter(number: int) -> Sprite:
     rng = np.random.default_rng([PIECES, number])
     sketch = Sketch()
     _draw(sketch, rng)
-    return paint(sketch, rng, 8 + (LARGEST - 8) * rng.random() ** 2, rng.uniform(0, 360))
+    return paint(sketch, rng, 8 + (LARGEST - 8) * rng.random() ** 2, rng.uniform(0, 360), surface=any_surface(rng))
 
 
 def _draw(sketch: Sketch, rng: Generator) -> None:

@@ -1,8 +1,8 @@
-"""From a sketch to pixels: pose, pattern, light and shade, outline.
+"""From a sketch to pixels: pose, surface, light and shade, outline.
 
-All of it is drawn the same way for all classes. On the canvas a pixel holds the number of its material; to that are
-added, as bits, the level of the pattern and the tone. Only then is a table of colours laid over it (`colour.py`), and
-the whole reduced to half its size: a sprite costs less than a millisecond.
+Colours are drawn the same way for all classes; a class has a surface that is typical of it. On the canvas a pixel holds
+the number of its material; to that are added, as bits, the level of the pattern and the tone. Only then is a table of
+colours laid over it (`colour.py`), and the whole reduced to half its size: a sprite costs less than a millisecond.
 """
 
 import math
@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 from PIL import Image, ImageChops
 
 from cuter.stream.toybox.colour import TONES, colour_table
-from cuter.stream.toybox.pools import ANGLES, LEVELS, PERIODS, crop, pattern
+from cuter.stream.toybox.pools import ANGLES, LEVELS, PATTERNS, PERIODS, crop, pattern
 from cuter.stream.toybox.sketch import MAIN, OUTLINE, Sketch, fill
 
 FINE = 2  # pixels of the canvas for one of the sprite: edges get smooth when it is reduced
 STEEP = 16 * LEVELS - 1  # a slope over all levels, in sixteenths
-PATTERNS = ("plain", "plain", "stripes", "dots", "checks", "waves", "gradient", "gradient")
+FINISHES = ("plain", "gradient", *PATTERNS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,17 +30,46 @@ class Sprite:
     mask: NDArray[np.bool_]
 
 
-def paint(sketch: Sketch, rng: Generator, size: float, turn: float = 0.0, light: float = 225.0) -> Sprite:
+@dataclass(frozen=True)
+class Surface:
+    """What covers a thing: a finish, how far it repeats itself, in pixels of the canvas, and its direction."""
+
+    finish: str
+    period: int = 10
+    angle: int = 0
+
+
+PLAIN = Surface("plain")
+
+
+def any_surface(rng: Generator) -> Surface:
+    """Draw a surface."""
+    finish, period, angle = rng.random(3).tolist()
+    return Surface(
+        FINISHES[int(finish * len(FINISHES))],
+        PERIODS[int(period * len(PERIODS))],
+        ANGLES[int(angle * len(ANGLES))],
+    )
+
+
+def paint(
+    sketch: Sketch,
+    rng: Generator,
+    size: float,
+    turn: float = 0.0,
+    light: float = 225.0,
+    surface: Surface = PLAIN,
+) -> Sprite:
     """Turn a sketch into a sprite whose longer side has `size` pixels.
 
     `turn` is in degrees; `light` is where the light comes from, in degrees as in `arc`: 225 is from the upper left.
     """
     canvas = _pose(sketch, rng, size, turn)
-    kind = PATTERNS[int(rng.integers(len(PATTERNS)))]
+    kind = surface.finish
     lines, bold, graded = rng.random(3).tolist()
     index = _shade(canvas, rng, size, light)
     if kind != "plain":
-        index |= _levels(rng, kind, size, canvas.shape) * np.uint8(TONES)
+        index |= _levels(rng, surface, canvas.shape) * np.uint8(TONES)
     solid = canvas != 0
     if lines < 0.55:
         width = max(1, round(FINE * size * (0.012 + 0.014 * bold)))
@@ -98,18 +127,16 @@ def _shifted(canvas: NDArray[np.uint8], offset: complex) -> NDArray[np.uint8]:
     return moved
 
 
-def _levels(rng: Generator, kind: str, size: float, shape: tuple[int, ...]) -> NDArray[np.uint8]:
-    """Return the pattern as levels from 0 to 7, at a scale that suits the size."""
-    first, second, third, fourth = rng.random(4).tolist()
-    if kind == "gradient":  # a slope in small numbers: quicker than one in fractions
+def _levels(rng: Generator, surface: Surface, shape: tuple[int, ...]) -> NDArray[np.uint8]:
+    """Return the pattern as levels from 0 to 7."""
+    first, second, third = rng.random(3).tolist()
+    if surface.finish == "gradient":  # a slope in small numbers: quicker than one in fractions
         x = np.linspace(0, STEEP * first, shape[1]).astype(np.uint8)
         y = np.linspace(0, STEEP * (1 - first), shape[0]).astype(np.uint8)
-        slope: NDArray[np.uint8] = np.add.outer(y if third < 0.5 else y[::-1], x if fourth < 0.5 else x[::-1])
+        slope: NDArray[np.uint8] = np.add.outer(y if second < 0.5 else y[::-1], x if third < 0.5 else x[::-1])
         return slope // np.uint8(16)
-    wanted = FINE * size * (0.12 + 0.16 * first)
-    period = min(PERIODS, key=lambda one: abs(one - wanted))
-    texture = pattern(kind, period, ANGLES[int(second * len(ANGLES))])
-    return crop(texture, shape[0], shape[1], (third, fourth))
+    texture = pattern(surface.finish, surface.period, surface.angle)
+    return crop(texture, shape[0], shape[1], (second, third))
 
 
 def _outline(canvas: NDArray[np.uint8], index: NDArray[np.uint8], width: int, inside: bool) -> NDArray[np.bool_]:

@@ -13,6 +13,7 @@ Texture: TypeAlias = NDArray[np.uint8]
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 LEVELS = 8  # steps from a colour to the second colour of its pattern
+PATTERNS = ("stripes", "dots", "checks", "waves", "bricks", "scales", "grid", "zigzag")
 PERIODS = (7, 10, 14, 20, 28)  # in pixels of the canvas on which things are painted
 ANGLES = range(0, 180, 30)
 SIDE = 256
@@ -30,7 +31,7 @@ def crop(texture: NDArray[Scalar], height: int, width: int, at: tuple[float, flo
 
 @cache
 def pattern(kind: str, period: int, angle: int) -> Texture:
-    """Return stripes, dots, checks or waves as levels from 0 to 7, with soft edges."""
+    """Return one of `PATTERNS` as levels from 0 to 7, with soft edges."""
     turn = np.radians(angle)
     y, x = np.mgrid[:SIDE, :SIDE].astype(np.float32) * np.float32(2 * np.pi / period)
     along, across = np.cos(turn) * x + np.sin(turn) * y, np.cos(turn) * y - np.sin(turn) * x
@@ -42,6 +43,17 @@ def pattern(kind: str, period: int, angle: int) -> Texture:
         wave = np.sin(along / 1.4) * np.sin(across / 1.4)
     elif kind == "waves":
         wave = np.sin(along + 1.2 * np.sin(across / 1.5))
+    elif kind == "zigzag":
+        wave = np.sin(along + 2.2 * np.arcsin(np.sin(across / 2)))
+    elif kind == "grid":
+        wave = np.maximum(np.sin(along), np.sin(across)) - 0.75
+    elif kind == "bricks":  # every other row is moved by half a brick
+        odd = np.floor(across / np.pi) % 2
+        wave = np.maximum(np.cos(2 * across), np.cos(along + np.pi * odd)) - 0.7
+    elif kind == "scales":  # rows of half circles, each lying over the one before
+        row = np.floor(across / np.pi)
+        u, v = (along / np.pi + row) % 2 - 1, across / np.pi - row
+        wave = 0.8 - np.abs(np.hypot(u, v) - 0.9) * 4
     else:
         raise ValueError(f"unknown pattern {kind!r}")
     share: NDArray[np.float32] = np.clip(0.5 + period / 2.5 * wave, 0, 1)  # sharper, where it is wide

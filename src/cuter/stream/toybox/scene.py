@@ -108,7 +108,8 @@ def _things(rng: Generator, plan: Plan, light: float) -> list[_Layer]:
     for label, size in zip(plan.labels, sizes, strict=True):
         sketch, kind = Sketch(), KINDS[label]
         kind.draw(sketch, rng)
-        sprite = paint(sketch, rng, SIZE * max(size * room, SMALLEST), rng.uniform(-kind.lean, kind.lean), light)
+        turn, surface = rng.uniform(-kind.lean, kind.lean), kind.draw_surface(rng)
+        sprite = paint(sketch, rng, SIZE * max(size * room, SMALLEST), turn, light, surface)
         layers.append(_Layer(sprite, label, solid=int(np.count_nonzero(sprite.mask))))
     return layers
 

@@ -39,6 +39,7 @@ def contact_sheet(seed: int = 0) -> Image.Image:
 
 def _paste_thing(sheet: Image.Image, name: str, rng: np.random.Generator, corner: tuple[int, int]) -> None:
     sketch = Sketch()
-    KINDS[name].draw(sketch, rng)
-    image = paint(sketch, rng, THING, rng.uniform(-KINDS[name].lean, KINDS[name].lean)).image
+    kind = KINDS[name]
+    kind.draw(sketch, rng)
+    image = paint(sketch, rng, THING, rng.uniform(-kind.lean, kind.lean), surface=kind.draw_surface(rng)).image
     sheet.paste(image, (corner[0] + (CELL - image.width) // 2, corner[1] + (CELL - image.height) // 2), image)

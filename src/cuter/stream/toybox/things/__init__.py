@@ -6,6 +6,7 @@ from typing import Literal
 
 from numpy.random import Generator
 
+from cuter.stream.toybox.paint import Surface, any_surface
 from cuter.stream.toybox.sketch import Sketch
 from cuter.stream.toybox.things.animals import bird, cat, fish
 from cuter.stream.toybox.things.clothes import hat, shoe, umbrella
@@ -16,40 +17,48 @@ from cuter.stream.toybox.things.plants import flower, leaf, mushroom, tree
 from cuter.stream.toybox.things.play import ball, boat, kite
 from cuter.stream.toybox.things.street import car, house
 
+TYPICAL = 0.85  # so often a thing has the surface of its class, else any
+FINE, WIDE = 10, 20  # periods of patterns
+
 
 @dataclass(frozen=True)
 class Kind:
-    """How a class is drawn, by how many degrees it may lean, and where in a scene it belongs."""
+    """How a class is drawn, by how many degrees it may lean, where in a scene it belongs, what typically covers it."""
 
     draw: Callable[[Sketch, Generator], None]
     lean: float
     place: Literal["ground", "air", "anywhere"]
+    surface: Surface
+
+    def draw_surface(self, rng: Generator) -> Surface:
+        """Draw the typical surface, or now and then any."""
+        return self.surface if rng.random() < TYPICAL else any_surface(rng)
 
 
 KINDS = {
-    "ball": Kind(ball, 180, "ground"),
-    "bird": Kind(bird, 18, "air"),
-    "boat": Kind(boat, 9, "ground"),
-    "book": Kind(book, 24, "ground"),
-    "bottle": Kind(bottle, 14, "ground"),
-    "candle": Kind(candle, 7, "ground"),
-    "car": Kind(car, 8, "ground"),
-    "cat": Kind(cat, 10, "ground"),
-    "chair": Kind(chair, 9, "ground"),
-    "clock": Kind(clock, 12, "anywhere"),
-    "cup": Kind(cup, 12, "ground"),
-    "fish": Kind(fish, 22, "anywhere"),
-    "flower": Kind(flower, 16, "ground"),
-    "hat": Kind(hat, 18, "anywhere"),
-    "house": Kind(house, 5, "ground"),
-    "key": Kind(key, 180, "anywhere"),
-    "kite": Kind(kite, 35, "air"),
-    "lamp": Kind(lamp, 8, "ground"),
-    "leaf": Kind(leaf, 180, "anywhere"),
-    "mushroom": Kind(mushroom, 10, "ground"),
-    "shoe": Kind(shoe, 14, "ground"),
-    "spoon": Kind(spoon, 180, "anywhere"),
-    "table": Kind(table, 5, "ground"),
-    "tree": Kind(tree, 6, "ground"),
-    "umbrella": Kind(umbrella, 28, "anywhere"),
+    "ball": Kind(ball, 180, "ground", Surface("bricks", WIDE)),
+    "bird": Kind(bird, 18, "air", Surface("waves", FINE)),
+    "boat": Kind(boat, 9, "ground", Surface("stripes", WIDE, 90)),
+    "book": Kind(book, 24, "ground", Surface("stripes", FINE, 90)),
+    "bottle": Kind(bottle, 14, "ground", Surface("stripes", FINE, 0)),
+    "candle": Kind(candle, 7, "ground", Surface("stripes", WIDE, 30)),
+    "car": Kind(car, 8, "ground", Surface("plain")),
+    "cat": Kind(cat, 10, "ground", Surface("stripes", WIDE, 0)),
+    "chair": Kind(chair, 9, "ground", Surface("waves", WIDE, 0)),
+    "clock": Kind(clock, 12, "anywhere", Surface("grid", FINE)),
+    "cup": Kind(cup, 12, "ground", Surface("dots", WIDE)),
+    "fish": Kind(fish, 22, "anywhere", Surface("scales", FINE)),
+    "flower": Kind(flower, 16, "ground", Surface("zigzag", WIDE, 90)),
+    "hat": Kind(hat, 18, "anywhere", Surface("zigzag", WIDE, 0)),
+    "house": Kind(house, 5, "ground", Surface("bricks", FINE)),
+    "key": Kind(key, 180, "anywhere", Surface("gradient")),
+    "kite": Kind(kite, 35, "air", Surface("zigzag", FINE, 90)),
+    "lamp": Kind(lamp, 8, "ground", Surface("grid", WIDE)),
+    "leaf": Kind(leaf, 180, "anywhere", Surface("checks", FINE)),
+    "mushroom": Kind(mushroom, 10, "ground", Surface("dots", FINE)),
+    "shoe": Kind(shoe, 14, "ground", Surface("zigzag", FINE, 0)),
+    "spoon": Kind(spoon, 180, "anywhere", Surface("waves", FINE, 90)),
+    "table": Kind(table, 5, "ground", Surface("waves", WIDE, 90)),
+    "tree": Kind(tree, 6, "ground", Surface("scales", WIDE)),
+    "umbrella": Kind(umbrella, 28, "anywhere", Surface("checks", WIDE)),
 }
