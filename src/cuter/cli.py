@@ -175,10 +175,11 @@ def report(
         cuter report runs/voc-rs-seed0 runs/voc-cuter-seed0 --out voc.html
     """
     with console.status("loading"):
-        from cuter.experiment.report import write_report
+        from cuter.experiment.report import comparison_table, read_runs, write_report
     with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
         row = bar.add_task("looking into checkpoints", total=None)
         page = write_report(runs, out, title, lambda done, total: bar.update(row, completed=done, total=total))
+    console.print(comparison_table(read_runs(runs)))
     _say(f"The page is {page}")
 
 
