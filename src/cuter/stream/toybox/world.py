@@ -8,7 +8,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 # Goes up whenever the same seed gives other pictures or labels: rendered worlds of two versions never mix.
-VERSION = 2
+VERSION = 3
 
 Split = Literal["train", "test", "unlabelled"]
 SPLITS: tuple[Split, ...] = get_args(Split)
