@@ -20,9 +20,11 @@ def validated(model: type[Model], values: Mapping[str, Any]) -> Model:
 
 
 def _explain(model: type[BaseModel], finding: Any) -> str:
-    field = ".".join(str(part) for part in finding["loc"]) or "settings"
+    field = ".".join(str(part) for part in finding["loc"])
     if finding["type"] == "extra_forbidden":
         return f"unknown field {field!r}.{did_you_mean(field, sorted(model.model_fields))}"
     if finding["type"] == "missing":
         return f"{field} is needed: {model.model_fields[field].description}"
+    if not finding["loc"]:  # of several fields at once: its input would be all of them
+        return str(finding["ctx"]["error"])
     return f"{field}: {finding['msg']}, not {finding['input']!r}"

@@ -14,4 +14,7 @@ def choose_device(name: str = "auto") -> torch.device:
     if not available.get(kind):
         accepted = ", ".join(["auto", *(kind for kind, there in available.items() if there)])
         raise ConfigError(f"device {name!r} is not available here. Accepted: {accepted}")
-    return torch.device(name)
+    try:
+        return torch.device(name)
+    except RuntimeError:  # a number that is none
+        raise ConfigError(f"device {name!r} must be a kind, or a kind and a number, as in cuda:0") from None
