@@ -28,6 +28,13 @@ def test_a_point_of_a_curve_is_the_mean_of_some_steps() -> None:
     assert list(values) == pytest.approx([0.5] * 100)
 
 
+def test_a_score_without_a_fiedler_value_costs_its_panel_only(tmp_path: Path) -> None:
+    lines = [{"step": 0, "score": {}}, {"step": 1, "loss": 3.0, "entropy": 2.0, "diversity": 3.0, "spread": 0.5}]
+    (tmp_path / "metrics.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    draw_curves(tmp_path, prototypes=64)
+    assert Image.open(tmp_path / "curves.png").width == 2 * 3.6 * 200
+
+
 def test_nothing_to_draw(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"holds no metrics\.jsonl"):
         draw_curves(tmp_path, 64)

@@ -4,7 +4,7 @@ import io
 import json
 import logging
 import math
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -78,6 +78,22 @@ def outcome(folder: Path) -> dict[str, Any]:
         "weights": {name: tensor.numpy().tobytes() for name, tensor in tensors.items()},
         "backbone": (folder / "backbone" / "model.safetensors").read_bytes(),
     }
+
+
+class Renderer:
+    """Images by number, all of one brightness; some can't be rendered. It counts how often it is asked."""
+
+    def __init__(self, count: int, broken: Container[int] = ()):
+        self.count, self.broken, self.asked = count, broken, 0
+
+    def __len__(self) -> int:
+        return self.count
+
+    def __getitem__(self, number: int) -> torch.Tensor:
+        self.asked += 1
+        if number in self.broken:
+            raise DataError(f"image {number} can't be rendered")
+        return torch.full((3, 32, 32), number, dtype=torch.uint8)
 
 
 @contextmanager
@@ -219,6 +235,29 @@ def test_unreadable_images_are_skipped_and_named(
     assert summary["images"] == (10 if cache else 11)
 
 
+def test_readable_images_are_held_in_their_order() -> None:
+    broken = {0, 63, 64, 129}
+    supply = Supply(Renderer(130, broken), settings())
+    assert supply.held is not None
+    assert supply.held[:, 0, 0, 0].tolist() == [number for number in range(130) if number not in broken]
+    assert set(supply.skipped) == {f"image {number}" for number in broken}
+
+
+def test_the_first_and_the_last_image_may_be_unreadable_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    images = Renderer(20, broken=(0, 19))
+    with impatient(monkeypatch, every=3), pytest.raises(Interrupted):
+        pretrain(images, settings(steps=4), tmp_path / "out", silent())
+    with pytest.raises(ConfigError, match="are not those it began with"):
+        resume(tmp_path / "out", silent(), images=Renderer(20, broken=(1, 19)))
+    assert resume(tmp_path / "out", silent(), images=images)["images"] == 18
+
+
+def test_a_batch_of_which_too_little_is_left_is_told() -> None:
+    supply = Supply(Renderer(8, broken=range(1, 8)), settings(cache_gigabytes=0))
+    with pytest.raises(DataError, match=r"of a batch of 8 images only 1 can be read: image \d can't be rendered"):
+        list(supply.batches(0))
+
+
 @pytest.mark.parametrize("cache", [4.0, 0.0])
 def test_nothing_readable_is_an_error_and_leaves_nothing(cache: float, tmp_path: Path) -> None:
     for number in range(3):
@@ -244,7 +283,42 @@ def test_mistakes_are_named_before_anything_is_written(tmp_path: Path, shapes: P
         pretrain(torch.rand(4, 3, 8, 8), settings(), tmp_path / "out", silent())
     with pytest.raises(DataError, match="no image to learn from"):
         pretrain(photos(0), settings(), tmp_path / "out", silent())
+    for only_one in (photos(1), Renderer(3, broken=(0, 2))):
+        with pytest.raises(DataError, match="one image is not enough"):
+            pretrain(only_one, settings(), tmp_path / "out", silent())
     assert not (tmp_path / "out").exists()
+
+
+def test_a_wrong_device_is_told_before_images_are_read(tmp_path: Path) -> None:
+    images = Renderer(8)
+    for device in ("tpu", "cpu:first"):
+        with pytest.raises(ConfigError, match=f"device '{device}'"):
+            pretrain(images, settings(device=device), tmp_path / "out", silent())
+    assert images.asked == 0
+
+
+def test_a_folder_of_another_command_is_not_continued(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("method: rs")
+    (tmp_path / "summary.json").write_text('{"tasks": []}')
+    with pytest.raises(ConfigError, match=r"config\.yaml: unknown field 'method'"):
+        resume(tmp_path, silent())
+
+
+def test_a_full_disk_costs_no_more_than_the_time_since_the_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError("no space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(pretraining, "save_backbone", full)
+        with pytest.raises(CuterError, match=r"no space left on device.*go on with: cuter pretrain --resume .*out"):
+            pretrain(photos(), settings(steps=3), tmp_path / "out", silent())
+    with pytest.raises(ConfigError, match="was started in Python with images of its own"):
+        resume(tmp_path / "out", silent())
+    pretrain(photos(), settings(steps=3), tmp_path / "whole", silent())
+    resume(tmp_path / "out", silent(), images=photos())
+    assert outcome(tmp_path / "out") == outcome(tmp_path / "whole")
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def multi_crop(
 
     `colour` is the strength of all changes of colour: 0 leaves colours as they are. All views of an image show the
     same part of it, of a share between half of `part` and `part`. Everything is drawn from the generator, a number of
-    values that depends on B and the number of views alone.
+    values that depends on B, the number of views, and whether there are parts (`part` below 1).
     """
     pixels = images.float() / 255
     parts = whole(pixels) if part == 1 else draw_windows(whole(pixels), (part / 2, part), generator)

@@ -26,10 +26,11 @@ def draw_curves(folder: Path, prototypes: int) -> None:
     output = {"loss": BLUE, "entropy": ORANGE, "diversity": VERMILION}
     shares = {"CorLoc": ("corloc", VERMILION, 100), "AP50": ("ap50", ORANGE, 100), "k-NN mAP": ("knn_map", BLUE, 1)}
     found = {label: _scored(scores, *what) for label, what in shares.items()}
+    fiedler = _scored(scores, "fiedler", BLUE)
     panels: list[tuple[str, Curves, float | None]] = [
         ("Loss and teacher's output, nats", {key: _binned(learned, key, hue) for key, hue in output.items()}, None),
         ("Spread of embeddings", {"": _binned(learned, "spread", BLUE)}, 1.0),
-        ("Fiedler value (lower: easier to cut)", {"": _scored(scores, "fiedler", BLUE)}, None),
+        ("Fiedler value (lower: easier to cut)", {"": fiedler} if fiedler[1] else {}, None),
         ("Score, percent", {label: curve for label, curve in found.items() if curve[1]}, None),
     ]
     panels = [panel for panel in panels if panel[1]]

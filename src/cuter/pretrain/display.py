@@ -42,7 +42,7 @@ class PretrainDisplay(Live):
         self.advance(images, f"step {step}/{of}", f"{rate:.1f} images/s  loss {loss:.3f}  {left} left")
 
     def scored(self, scores: Sequence[Mapping[str, float]], total: int) -> None:
-        """Print the table of the scores so far on the first and the last time, and else its newest line."""
+        """Print the newest score as a line, and in the end the table of all of them."""
         latest = scores[-1]
         if latest["step"] == total:
             self.console.print(score_table(scores))

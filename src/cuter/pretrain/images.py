@@ -23,6 +23,7 @@ from cuter.stream.resize import resize
 logger = logging.getLogger("cuter.pretrain")
 
 CHUNK = 64  # images decoded by a worker at a time, when all are
+FEWEST = 2  # images in a batch: with one there is nothing to tell it from, nor a variance to normalise by
 
 
 class Images(Protocol):
@@ -83,10 +84,10 @@ class Supply:
         if isinstance(self.images, Tensor):
             self.held = resize(_checked(self.images), size)
         elif count * 3 * size**2 <= self.settings.cache_gigabytes * 1e9:
-            chunks = [range(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]
-            self.held = torch.cat(list(self._decode(chunks)))
-            self._require_some(self.held)
+            self.held = self._decode_all(count)
         self.count = count if self.held is None else len(self.held)
+        if self.count < FEWEST:
+            raise DataError(f"one image is not enough to learn from: at least {FEWEST} are needed")
 
     @property
     def epoch_steps(self) -> int:
@@ -107,7 +108,10 @@ class Supply:
             yield from (self.held[batch] for batch in batches[start:])
             return
         for images in self._decode(batches, start):
-            self._require_some(images)
+            if len(images) < FEWEST:
+                raise DataError(
+                    f"of a batch of {len(batches[0])} images only {len(images)} can be read: {self._reason}"
+                )
             yield images
 
     def some(self, count: int) -> Tensor:
@@ -128,8 +132,21 @@ class Supply:
             digest.update("\n".join(map(str, self.images.paths)).encode())
         else:
             for number in (0, len(self.images) - 1):
-                digest.update(np.asarray(self.images[number]).tobytes())
+                try:
+                    digest.update(np.asarray(self.images[number]).tobytes())
+                except DataError as error:
+                    digest.update(str(error).encode())
         return digest.hexdigest()
+
+    def _decode_all(self, count: int) -> Tensor:
+        """Return all images that can be read, in memory that is asked for once: there may be little of it."""
+        size, filled = self.settings.image_size, 0
+        held = torch.empty(count, 3, size, size, dtype=torch.uint8)
+        for images in self._decode([range(start, min(start + CHUNK, count)) for start in range(0, count, CHUNK)]):
+            held[filled : filled + len(images)] = images
+            filled += len(images)
+        self._require_some(held[:filled])
+        return held[:filled]
 
     def _decode(self, batches: Sequence[Sequence[int]], start: int = 0) -> Iterator[Tensor]:
         size, workers = self.settings.image_size, self.settings.workers
@@ -144,7 +161,12 @@ class Supply:
 
     def _require_some(self, images: Tensor) -> None:
         if not len(images):
-            raise DataError(f"none of the images is readable: {list(self.skipped.values())[-1]}")
+            raise DataError(f"none of the images is readable: {self._reason}")
+
+    @property
+    def _reason(self) -> str:
+        """Why the last one of the unreadable images is."""
+        return list(self.skipped.values())[-1]
 
     def _read(self, number: int) -> Tensor:
         return resize(_checked(self.images[number][None]), self.settings.image_size)[0]

@@ -8,12 +8,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError
+
 from cuter.backbone import save_backbone
 from cuter.errors import CheckpointError, ConfigError, CuterError
 from cuter.experiment.config import read_fields, validated_fields
 from cuter.experiment.directory import Directory, require_unused
 from cuter.experiment.environment import describe_environment
 from cuter.experiment.stopping import Interrupted, StopRequest, stop_on_signals
+from cuter.learn.devices import choose_device
 from cuter.pretrain.curves import draw_curves
 from cuter.pretrain.dino import Health, collapse
 from cuter.pretrain.display import PretrainDisplay
@@ -63,6 +66,7 @@ class Progress:
 def start(settings: PretrainSettings, out: Path, display: PretrainDisplay) -> dict[str, Any]:
     """Train a backbone on the folder or the data set that the settings name; see `pretrain`."""
     require_unused(out, COMMAND)
+    choose_device(settings.device)  # a mistake is told before a data set is read, which may take long
     settings = _with_absolute_paths(settings)  # it may be continued from another folder
     images, judge = _named(settings)
     return pretrain(images, settings, out, display, judge)
@@ -77,14 +81,14 @@ def pretrain(
     the way; None measures the average Fiedler value of some of the images.
     """
     require_unused(out, COMMAND)
+    choose_device(settings.device)
     display.say(f"reading {len(images)} images")
     supply = Supply(images, settings)
     judge = judge or Judge.without_labels(supply.some(settings.probe_images))
-    trainer = Trainer(settings, supply.total_steps)
+    trainer, progress = Trainer(settings, supply.total_steps), Progress(supply.digest(), skipped=supply.skipped)
     directory = PretrainDirectory.create(out, settings)  # not before: a mistake must not leave a folder behind
     with directory.locked():
         directory.write_environment(describe_environment(trainer.device))
-        progress = Progress(supply.digest(), skipped=supply.skipped)
         return Pretraining(directory, supply, trainer, progress, judge=judge, display=display).carry_out()
 
 
@@ -93,11 +97,13 @@ def resume(
 ) -> dict[str, Any]:
     """Continue from the newest whole checkpoint. Images that no setting names have to be given again."""
     directory = PretrainDirectory.open(out)
+    settings = directory.settings  # first: a folder of another command is told by them
     if directory.finished is not None:
         display.say(f"{out} is finished")
         display.scored(directory.finished["scores"], directory.finished["steps"])
         return directory.finished
-    settings = directory.settings
+    if images is None and settings.images is None and settings.dataset is None:
+        raise ConfigError(f"{out} was started in Python with images of its own: give them to `resume` again")
     with directory.locked():
         if images is None:
             images, judge = _named(settings)
@@ -122,7 +128,7 @@ def resume(
 def _named(settings: PretrainSettings) -> tuple[Images, Judge | None]:
     """Return the images that the settings name, and who judges what is learned from them."""
     if (settings.images is None) == (settings.dataset is None):
-        raise ConfigError("images are needed: either a folder (images), or a data set (dataset and data_root)")
+        raise ConfigError("images are needed: either a folder (--images) or a data set (--dataset), and not both")
     if settings.images is not None:
         return ImageFiles(files_under(settings.images), settings.image_size), None
     dataset = load_dataset(str(settings.dataset), settings.data_root, **settings.dataset_options)
@@ -201,15 +207,22 @@ class Pretraining:
         self.directory.append_metrics({"step": self.trainer.steps, "score": score})
         self._export()
         self.display.scored(self.progress.scores, self.total)
-        # In the beginning all prototypes are equally likely, and should be.
+        # In the beginning features may be anything.
         if self.trainer.steps > self.total * self.settings.warmup and figures:
             state = Health(**{name: figures[name] for name in Health.__slots__})
             if sign := collapse(state, self.settings.prototypes):
                 logger.warning("step %d: features have collapsed: %s", self.trainer.steps, sign)
 
     def _export(self) -> None:
-        with replacing(self.directory.path / "backbone") as folder:
-            save_backbone(self.trainer.backbone, folder, half=True)
+        try:
+            with replacing(self.directory.path / "backbone") as folder:
+                save_backbone(self.trainer.backbone, folder, half=True)
+        except (OSError, SafetensorError) as error:  # the latter is how safetensors tells of a full disk
+            path = self.directory.path
+            raise CuterError(
+                f"{path / 'backbone'} cannot be written ({error}). "
+                f"When it can, go on with: cuter {COMMAND} --resume {path}"
+            ) from None
 
     def _finish(self) -> dict[str, Any]:
         self._checkpoint()

@@ -16,7 +16,9 @@ class PretrainSettings(BaseModel):
         description="In place of --images a data set: toybox, voc, coco, nuswide or folder. Its training images are "
         "learned from; its labels and boxes only tell how good the features are.",
     )
-    data_root: Path | None = Field(None, description="Folder that holds the data set.")
+    data_root: Path | None = Field(
+        None, description="Folder that holds the data set; toybox alone, which is rendered, needs none."
+    )
     dataset_options: dict[str, str] = Field({}, description="Option of the data set's reader, NAME=VALUE.")
     image_size: int = Field(128, ge=8, description="Side that images are squashed to, in pixels.")
     patch_size: int = Field(8, ge=1, description="Side of a patch.")
