@@ -14,6 +14,7 @@ from cuter.cut import Localiser
 from cuter.experiment.stopping import Interrupted, StopRequest
 from cuter.pretrain import pretraining
 from cuter.pretrain.display import PretrainDisplay
+from cuter.pretrain.images import ImageFiles
 from cuter.pretrain.settings import PretrainSettings
 
 
@@ -50,8 +51,19 @@ def test_a_few_photos_make_a_backbone_though_it_was_stopped(
         with pytest.raises(Interrupted):
             pretraining.start(settings, tmp_path / "out", display)
     summary = pretraining.resume(tmp_path / "out", display)
-    untrained, *_, last = summary["scores"]
+    last = summary["scores"][-1]
     assert last["loss"] < 0.7 * math.log(settings.prototypes), "views of a photo are told alike"
     assert last["diversity"] > 1.5, "and photos apart"
-    assert last["fiedler"] != untrained["fiedler"]
     assert Localiser.load(tmp_path / "out" / "backbone").backbone.image_size == 64
+
+
+@pytest.mark.xfail(strict=True, reason="the Fiedler value rises at first; a training that lowers it is not found yet")
+def test_a_few_photos_make_patches_easier_to_cut_apart(shared: Path, tmp_path: Path) -> None:
+    photos = sorted((shared / "data" / "VOCdevkit" / "VOC2007" / "JPEGImages").glob("*.jpg"))[:96]
+    settings = PretrainSettings(
+        image_size=64, dim=64, depth=3, heads=2, steps=60, batch_size=16, scores=2, device="cpu"
+    )
+    display = PretrainDisplay(Console(file=io.StringIO()))
+    summary = pretraining.pretrain(ImageFiles(photos, 64), settings, tmp_path / "out", display)
+    first, *_, last = (score["fiedler"] for score in summary["scores"])
+    assert last < first

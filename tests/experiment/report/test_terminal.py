@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from rich.text import Text
 
-from cuter.experiment.report import comparison_markdown, comparison_table, read_runs
+from cuter.experiment.report import comparison_table, read_runs
 from cuter.experiment.report.names import NamedRun
 from made_up_runs import write_run
 
@@ -42,12 +43,11 @@ def test_a_line_a_run_with_its_figures(three: dict[str, dict[str, Any]], tmp_pat
 def test_the_best_is_bold(three: dict[str, dict[str, Any]], tmp_path: Path) -> None:
     columns = list(zip(*(map(float, expected(three[method])) for method in METHODS), strict=True))
     best = [*(max(column) for column in columns[:6]), min(columns[6]), None]  # speed is no merit
-    lines = comparison_markdown(runs_in(tmp_path)).splitlines()[2:5]
-    for method, line in zip(METHODS, lines, strict=True):
-        name, *cells = [cell.strip() for cell in line.strip("|").split("|")]
-        assert name == method
-        wins = [float(cell.strip("*")) == winner for cell, winner in zip(cells, best, strict=True)]
-        assert [cell.startswith("**") for cell in cells] == wins
+    columns_shown = [list(column.cells) for column in comparison_table(runs_in(tmp_path)).columns]
+    for method, (name, *cells) in zip(METHODS, zip(*columns_shown, strict=True), strict=True):
+        assert str(name) == method
+        wins = [float(str(cell)) == winner for cell, winner in zip(cells, best, strict=True)]
+        assert [isinstance(cell, Text) and cell.style == "bold" for cell in cells] == wins
     told = printed(runs_in(tmp_path), force_terminal=True, color_system="standard")
     assert sorted(re.findall(r"\x1b\[1m\s*([-\d.]+)\x1b", told)) == sorted(f"{b:.1f}" for b in best[:-1])
 
@@ -58,7 +58,6 @@ def test_an_unfinished_run_says_so(tmp_path: Path) -> None:
     told = " ".join(printed(read_runs([tmp_path / "rs", tmp_path / "[cuter]"]), width=200).split())
     assert "rs (unfinished, 1 task tested)" in told
     assert "[bold]" in told, "a name is no markup"
-    assert "rs (unfinished, 1 task tested) | " in comparison_markdown(read_runs([tmp_path / "rs"]))
 
 
 def test_the_command_prints_the_table_and_where_the_page_is(

@@ -2,6 +2,6 @@
 
 from cuter.experiment.report.names import read_runs
 from cuter.experiment.report.page import write_report
-from cuter.experiment.report.terminal import comparison_markdown, comparison_table
+from cuter.experiment.report.terminal import comparison_table
 
-__all__ = ["comparison_markdown", "comparison_table", "read_runs", "write_report"]
+__all__ = ["comparison_table", "read_runs", "write_report"]

@@ -1,4 +1,4 @@
-"""The table of the page, for the terminal and for Markdown."""
+"""The table of the page, for the terminal."""
 
 from __future__ import annotations
 
@@ -32,19 +32,6 @@ def comparison_table(runs: Sequence[NamedRun]) -> Table:
         shown = [Text(cell.text, style="bold" if cell.is_best else "") for cell in cells]
         table.add_row(Text(_name(row)), *shown)  # Text, because a name with brackets must not be read as markup
     return table
-
-
-def comparison_markdown(runs: Sequence[NamedRun]) -> str:
-    """Return the same table as Markdown."""
-    columns = [COLUMNS[place] for place in PLACES]
-    lines = [
-        f"| run | {' | '.join(f'{column.group} {column.name}' for column in columns)} |",
-        "|---|" + "---:|" * len(columns),
-    ]
-    for row, cells in _rows(runs):
-        shown = (f"**{cell.text}**" if cell.is_best else cell.text for cell in cells)
-        lines.append(f"| {_name(row)} | {' | '.join(shown)} |")
-    return "\n".join([*lines, "", CAPTION]) + "\n"
 
 
 def _rows(runs: Sequence[NamedRun]) -> Iterator[tuple[Row, list[Cell]]]:
