@@ -79,4 +79,6 @@ def test_values_by_column() -> None:
     sets = LabelSets()
     sets.add(0, (-1,))
     sets.add(1, (2, 4))
-    assert sets.by_column([4, -1], np.array([7.0, 3.0])).tolist() == [3, 0, 0, 0, 0, 7]
+    row = sets.by_column([4, -1], np.array([7.0, 3.0])).tolist()
+    assert row[:6] == [3, 0, 0, 0, 0, 7]
+    assert not any(row[6:]), "columns in reserve"

@@ -99,11 +99,11 @@ class HeadGradients:
     """
 
     def __init__(self, items: Sequence[Item], columns: int):
-        self.embeddings = torch.stack([item.tensors()["embedding"] for item in items]).double()
+        vectors = [item.tensors() for item in items]
+        self.embeddings = torch.stack([each["embedding"] for each in vectors]).double()
         self.residuals = torch.zeros(len(items), columns, dtype=torch.float64)
-        for row, item in zip(self.residuals, items, strict=True):
-            residual = item.tensors()["residual"]
-            row[: len(residual)] = residual
+        for row, each in enumerate(vectors):
+            self.residuals[row, : len(each["residual"])] = each["residual"]
 
     def products(self, others: "HeadGradients") -> Tensor:
         """Return the inner products (n, m) with other gradients."""

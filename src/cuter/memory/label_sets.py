@@ -80,9 +80,9 @@ class LabelSets:
         row, columns = len(self._sets), _columns(key)
         rows, width = self._matrix.shape
         if row == rows or max(columns) >= width:
-            larger = np.zeros((2 * rows if row == rows else rows, max(width, *columns) + 1))
-            larger[:rows, :width] = self._matrix
-            self._matrix = larger
+            more_rows = rows if row == rows else 0
+            more_columns = max(columns) + 1 - width + width // 4 if max(columns) >= width else 0
+            self._matrix = np.pad(self._matrix, ((0, more_rows), (0, more_columns)))
         self._matrix[row] = 0
         self._matrix[row, columns] = 1
         self._rows[key] = row
