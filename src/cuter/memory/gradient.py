@@ -87,12 +87,11 @@ class GradientDiversity(Memory):
         lengths = torch.stack([among[batch, batch].mean() for batch in batches]).sqrt()
         directions = torch.stack([across[:, batch].mean(dim=1) for batch in batches], dim=1) / _not_zero(lengths)
         scores = directions.amax(dim=1) / _not_zero(new.lengths())
-        batch_length = new.products(new).mean().sqrt()
-        return float(directions.mean(dim=0).max() / _not_zero(batch_length)), scores.tolist()
+        return float(directions.mean(dim=0).max() / _not_zero(new.mean_length())), scores.tolist()
 
 
 class HeadGradients:
-    """The gradients r ⊗ e of the weights of a linear head, one for each item, without ever building one.
+    """The gradients r ⊗ e of the weights of a linear head, one for each item, without building any of them.
 
     The inner product of two is (r·r')(e·e'), and that of means of some is the mean of theirs. A residual from before
     the label space grew says nothing of later classes: zeros.
@@ -114,6 +113,11 @@ class HeadGradients:
         """Return the lengths (n,) of the gradients."""
         lengths: Tensor = self.residuals.norm(dim=1) * self.embeddings.norm(dim=1)
         return lengths
+
+    def mean_length(self) -> Tensor:
+        """Return the length of the mean of all, the one matrix that is built: a batch may have many items."""
+        length: Tensor = (self.residuals.T @ self.embeddings / len(self.residuals)).norm()
+        return length
 
 
 def _not_zero(lengths: Tensor) -> Tensor:
