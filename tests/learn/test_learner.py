@@ -325,7 +325,7 @@ def test_features_are_those_that_suit_the_cut_unless_told_otherwise(tiny: Backbo
 
 
 def test_a_learner_of_another_format_is_refused(tiny: Backbone) -> None:
-    with pytest.raises(CheckpointError, match="saved in format 0, but this version reads format 2"):
+    with pytest.raises(CheckpointError, match="saved in format 0, but this version reads format 3"):
         Learner.from_state(learner(tiny).state_dict() | {"format": 0})
 
 

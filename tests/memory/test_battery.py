@@ -2,13 +2,14 @@
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cuter.errors import CheckpointError, ConfigError
+from cuter.errors import BatchError, CheckpointError, ConfigError
 from cuter.memory import MEMORIES, Item, Memory
 from cuter.memory.codec import CODECS
 from cuter.storage import load_state, save_states
@@ -26,7 +27,17 @@ def item(number: int, height: int = 4, width: int = 4, classes: int = 3, labels:
     slope = torch.linspace(0, 60, height)[:, None] + torch.linspace(0, 60, width)
     given = torch.zeros(classes, dtype=torch.bool)
     given[sorted({number % classes} if labels is None else labels)] = True
-    return Item((colour + slope).byte(), given, torch.ones(classes, dtype=torch.bool), f"item {number}")
+    # as in learning: the loss pulls scores of the labels up and all others down, and embeddings have much in common
+    pull = torch.rand(classes, generator=generator)
+    embedding = torch.rand(6, generator=generator)
+    return Item(
+        (colour + slope).byte(),
+        given,
+        torch.ones(classes, dtype=torch.bool),
+        f"item {number}",
+        embedding=embedding,
+        residual=torch.where(given, -pull, pull),
+    )
 
 
 def varied(number: int) -> Item:
@@ -50,7 +61,7 @@ def content(memory: Memory) -> list[str]:
 
 @policies
 @codecs
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12)
 @given(sizes=sizes, budget=st.integers(0, 2000))
 def test_the_budget_is_never_exceeded(policy: str, codec: str, sizes: list[tuple[int, int]], budget: int) -> None:
     memory = make(policy, budget, codec=codec)
@@ -109,24 +120,23 @@ def test_same_seed_same_content_and_same_draws(policy: str) -> None:
 @policies
 @codecs
 def test_state_on_disk_goes_on_exactly(policy: str, codec: str, tmp_path) -> None:
-    memory = make(policy, 6000, codec=codec)
-    memory.offer([varied(number) for number in range(250)])
+    memory = make(policy, 7000, codec=codec)
+    memory.offer([varied(number) for number in range(120)])
     save_states(tmp_path / "state", {"memory": memory.state_dict()})
-    copy = make(policy, 6000, seed=9, codec=codec)
+    copy = make(policy, 7000, seed=9, codec=codec)
     copy.load_state_dict(load_state(tmp_path / "state", "memory"))
     copy.generator.set_state(memory.generator.get_state())
     assert torch.equal(memory.counts(), copy.counts())
     assert names(memory.sample_evenly(20)) == names(copy.sample_evenly(20))
     for both in (memory, copy):
-        both.offer([varied(number) for number in range(250, 500)])
+        both.offer([varied(number) for number in range(120, 240)])
     assert content(memory) == content(copy)
     assert len(memory) > 20
     assert memory.pixels == copy.pixels
     assert torch.equal(memory.counts(), copy.counts())
-    assert all(
-        torch.equal(a.image, b.image) and torch.equal(a.labels, b.labels) and torch.equal(a.known, b.known)
-        for a, b in zip(memory.items, copy.items, strict=True)
-    )
+    for one, other in zip(memory.items, copy.items, strict=True):
+        assert one.tensors().keys() == other.tensors().keys()
+        assert all(torch.equal(tensor, other.tensors()[name]) for name, tensor in one.tensors().items())
     assert names(memory.sample(5)) == names(copy.sample(5))
     assert names(memory.sample_evenly(20)) == names(copy.sample_evenly(20))
 
@@ -200,15 +210,15 @@ def test_even_draws_go_round_the_classes(policy: str) -> None:
     assert drawn(9) == [3, 3, 3]
     assert drawn(20) == [10, 5, 5]
     assert drawn(40) == [30, 5, 5]
-    first = Counter(memory.sample_evenly(1)[0].classes[0] for _ in range(3000))
-    assert all(abs(count - 1000) < 4.5 * math.sqrt(3000 * 2 / 9) for count in first.values())
-    single = Counter(one.id for _ in range(3000) for one in memory.sample_evenly(3) if one.classes == [1])
+    first = Counter(memory.sample_evenly(1)[0].classes[0] for _ in range(1500))
+    assert all(abs(count - 500) < 4.5 * math.sqrt(1500 * 2 / 9) for count in first.values())
+    single = Counter(one.id for _ in range(1500) for one in memory.sample_evenly(3) if one.classes == [1])
     assert len(single) == 5
-    assert all(abs(count - 600) < 4.5 * math.sqrt(3000 * 4 / 25) for count in single.values())
+    assert all(abs(count - 300) < 4.5 * math.sqrt(1500 * 4 / 25) for count in single.values())
 
 
 @policies
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12)
 @given(labels=st.lists(st.sets(st.integers(0, 6), max_size=7), max_size=30), count=st.integers(0, 40))
 def test_even_draws_end_with_different_items_whatever_the_labels(
     policy: str, labels: list[set[int]], count: int
@@ -223,7 +233,7 @@ def test_even_draws_end_with_different_items_whatever_the_labels(
 def test_even_draws_cost_the_same_in_a_large_memory(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
     draws = []
     original = torch.randint
-    for number in (100, 5000):
+    for number in (100, 1000):
         memory = make(policy, number)
         memory.offer([item(n, 1, 1, classes=50, labels={n % 50, n % 7, 11}) for n in range(number)])
         calls: list[int] = []
@@ -239,7 +249,7 @@ def test_counts_are_those_of_the_items_held(policy: str) -> None:
     memory = make(policy, 4000)
     assert memory.counts().tolist() == []
     widest = 0
-    for number in range(200):
+    for number in range(90):
         memory.offer([varied(number)])
         widest = max(widest, len(varied(number).labels))
         expected = [sum(bool(kept.labels[c : c + 1].any()) for kept in memory.items) for c in range(widest)]
@@ -252,14 +262,112 @@ def test_items_do_not_keep_their_batch_alive(policy: str, codec: str) -> None:
     batch = torch.randint(256, (5, 3, 4, 4), dtype=torch.uint8)
     batch[1:] = 7
     memory = make(policy, 1000, codec=codec)
-    known = torch.ones(2, 1, dtype=torch.bool)
-    memory.offer([Item(batch[0], known[0], known[1], "a")])
+    known, vectors = torch.ones(2, 1, dtype=torch.bool), torch.ones(2, 5)
+    memory.offer([Item(batch[0], known[0], known[1], "a", embedding=vectors[0], residual=vectors[1])])
     (kept,) = memory.items
     before = memory.sample(1)[0].image.clone()
     assert kept.image.untyped_storage().nbytes() == kept.image.numel() <= 48
-    assert kept.labels.untyped_storage().nbytes() == kept.known.untyped_storage().nbytes() == 1
+    assert all(tensor.untyped_storage().nbytes() == tensor.nbytes for tensor in kept.tensors().values())
+    assert kept.tensors().keys() == {"image", "labels", "known", "embedding", "residual"}
     batch.zero_()
     assert torch.equal(memory.sample(1)[0].image, before)
+
+
+@policies
+def test_an_empty_batch_changes_nothing(policy: str) -> None:
+    memory = make(policy, 160)
+    for _ in range(2):
+        before = (content(memory), memory.generator.get_state(), memory.seen)
+        memory.offer([])
+        assert (content(memory), memory.seen) == (before[0], before[2])
+        assert torch.equal(memory.generator.get_state(), before[1])
+        memory.offer([item(number) for number in range(30)])
+
+
+@policies
+@pytest.mark.parametrize("size", [1, 7])
+def test_a_label_space_that_grows(policy: str, size: int) -> None:
+    """Three tasks of two classes, in batches with replay: every task leaves something, and old labels stay as long."""
+    memory = make(policy, 18 * 16)
+    for number in range(0, 180, size):
+        task = number // 60
+        columns = 2 + 2 * task
+        known = torch.arange(columns) >= 2 * task
+        batch = [item(n, classes=columns, labels={2 * task + n % 2}) for n in range(number, number + size)]
+        drawn = memory.sample(6)
+        if drawn:
+            absent = [torch.nn.functional.pad(~one.labels, (0, columns - len(one.labels)), value=1) for one in drawn]
+            memory.refresh(embedding=torch.rand(len(drawn), 6), residual=torch.stack(absent).float() - 0.5)
+        memory.offer([replace(one, known=known, residual=one.tensors()["residual"] * known) for one in batch])
+        assert memory.pixels <= memory.budget
+    assert len(memory) == 18
+    assert len(memory.counts()) == 6
+    assert {len(kept.labels) for kept in memory.items} == {2, 4, 6}
+
+
+@policies
+def test_items_of_which_nothing_is_known(policy: str) -> None:
+    memory = make(policy, 160)
+    for number in range(40):
+        nothing = torch.zeros(3, dtype=torch.bool)
+        memory.offer([replace(item(number, labels=set()), known=nothing, residual=torch.zeros(3))])
+    assert len(memory) == 10
+    assert memory.counts().tolist() == [0, 0, 0]
+    assert len(memory.sample_evenly(4)) == 4
+    memory.offer([item(number, classes=4, labels={3}) for number in range(40, 80)])
+    assert memory.counts()[3] > 0 or policy == "gradient"  # which is pulled nowhere by what is known of nothing
+
+
+@policies
+def test_a_class_that_never_appears(policy: str) -> None:
+    """Column 1 of four is announced, and no item ever has it."""
+    memory = make(policy, 12 * 16)
+    for number in range(80):
+        memory.offer([item(number, classes=4, labels={[0, 2, 3][number % 3]})])
+    assert memory.counts()[1] == 0
+    assert (memory.counts()[[0, 2, 3]] > 0).all()
+    assert memory.counts().sum() == len(memory) == 12
+    assert len({one.classes[0] for one in memory.sample_evenly(3)}) == 3
+
+
+@policies
+def test_vectors_are_renewed_for_what_was_drawn_last(policy: str) -> None:
+    memory = make(policy, 1000)
+    memory.offer([item(number) for number in range(10)])
+    for draw in (memory.sample, memory.sample_evenly):
+        drawn = names(draw(4))
+        others = {kept.id: kept for kept in memory.items if kept.id not in drawn}
+        rows = torch.rand(4, 6)
+        memory.refresh(embedding=rows, residual=-rows)
+        for kept in memory.items:
+            if kept.id in drawn:
+                assert torch.equal(kept.tensors()["embedding"], rows[drawn.index(kept.id)])
+                assert torch.equal(kept.tensors()["residual"], -rows[drawn.index(kept.id)])
+                assert kept.tensors()["embedding"].untyped_storage().nbytes() == 4 * 6, "the batch is not kept alive"
+            else:
+                assert kept is others[kept.id]
+
+
+@pytest.mark.parametrize("policy", [name for name in MEMORIES if MEMORIES[name].wants])
+def test_items_without_the_vectors_that_a_policy_needs_are_refused(policy: str) -> None:
+    memory = make(policy, 160)
+    memory.offer([item(0)])
+    for missing in MEMORIES[policy].wants:
+        with pytest.raises(BatchError, match=f"needs items that come with: .*{missing}"):
+            memory.offer([item(1), replace(item(2), **{missing: None})])
+    assert content(memory) == ["item 0"]
+    assert memory.seen == 1
+
+
+@policies
+def test_a_power_is_for_policies_with_shares(policy: str) -> None:
+    kind = MEMORIES[policy]
+    if kind.POWER is None:
+        with pytest.raises(ConfigError, match=r"power of 0\.3 could shape\. Accepted: ocdm, prs$"):
+            kind(160, torch.Generator(), power=0.3)
+    else:
+        assert kind(160, torch.Generator(), power=0.3).power == 0.3
+        assert kind(160, torch.Generator()).power == kind.POWER
 
 
 @policies

@@ -48,7 +48,7 @@ def check(index: ClassIndex, model: dict[int, set[int]]) -> None:
         assert top in model[index.draw_slot(top, generator)]
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100)
 @given(changes=changes)
 def test_every_change_agrees_with_a_scan(changes: list[tuple[str, int, set[int]]]) -> None:
     index, model = ClassIndex(), {}
@@ -57,7 +57,7 @@ def test_every_change_agrees_with_a_scan(changes: list[tuple[str, int, set[int]]
         check(index, model)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100)
 @given(before=changes, after=changes)
 def test_a_loaded_index_goes_on_exactly(
     before: list[tuple[str, int, set[int]]], after: list[tuple[str, int, set[int]]]

@@ -1,13 +1,13 @@
 """The cut-out keeper (paper, Sec. 2.2): regions that the model recognises as exactly one of the image's labels."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from cuter.learn.keepers import Kept, whole_images
+from cuter.learn.keepers import Kept, row_of, wanted_vectors, whole_images
 from cuter.learn.model import Model, View
 from cuter.learn.selection import KEPT, OTHER_LABEL, TWO_LABELS, UNSURE, Candidates, Verdicts
 from cuter.memory import Item
@@ -28,10 +28,11 @@ class CutOuts:
     true pixels at their native size, and replay augments them afresh.
     """
 
-    def __init__(self, model: Model, select: Select, lacks: Lacks | None = None):
+    def __init__(self, model: Model, select: Select, lacks: Lacks | None = None, wants: Set[str] = frozenset()):
         self.model = model
         self.select = select
         self.lacks = lacks  # if given, whole images stand in for cut-outs of these classes
+        self.wants = wants  # vectors that items must come with
 
     def __call__(self, batch: Batch, view: View) -> Kept:
         """Offer the certain cut-outs and, in place of those that are missing, whole images of classes that starve."""
@@ -39,7 +40,7 @@ class CutOuts:
         if self.lacks is not None and batch.names:
             starves = (batch.labels.cpu() & self.lacks(batch.labels.shape[1])).any(dim=1)
             starves[of] = False
-            whole = whole_images(batch, view).items
+            whole = whole_images(batch, view, self.wants).items
             instead = [item for item, is_lacking in zip(whole, starves.tolist(), strict=True) if is_lacking]
             items, selection[WHOLE_IMAGE] = [*items, *instead], len(instead)
         return Kept(items, selection)
@@ -59,21 +60,28 @@ class CutOuts:
             return [], [], selection
         crops = [batch.images[index, :, y1:y2, x1:x2] for index, (x1, y1, x2, y2) in found]
         of = [index for index, _ in found]
+        seen = self._look(crops, size=batch.images.shape[-1])
         candidates = Candidates(
-            scores=self._scores(crops, size=batch.images.shape[-1]),
+            scores=torch.sigmoid(seen.logits.float()),
             image_scores=torch.sigmoid(view.logits.detach().float())[of],
             labels=batch.labels[of],
             known=batch.known[of],
         )
         verdicts = self.select(candidates)
         selection.update(verdicts.reasons)
-        shown, known = F.one_hot(verdicts.columns, len(batch.names)).bool().cpu(), candidates.known.cpu()
+        shown = F.one_hot(verdicts.columns, len(batch.names)).bool()
+        vectors = wanted_vectors(self.wants, seen, shown, torch.ones_like(shown))  # replay too says: this class alone
+        labels, known = shown.cpu(), candidates.known.cpu()
         certain = [n for n, reason in enumerate(verdicts.reasons) if reason == KEPT]
-        items = [Item(crops[n].cpu(), shown[n], known[n], batch.ids[of[n]], found[n][1]) for n in certain]
+        items = [
+            Item(crops[n].cpu(), labels[n], known[n], batch.ids[of[n]], found[n][1], **row_of(vectors, n))
+            for n in certain
+        ]
         return items, [of[n] for n in certain], selection
 
-    def _scores(self, crops: list[Tensor], size: int) -> Tensor:
-        """Return the scores (k, C) of crops, resized to what the model sees."""
+    def _look(self, crops: list[Tensor], size: int) -> View:
+        """Look at crops, resized to what the model sees."""
         images = torch.cat([resize(pixels[None], size) for pixels in crops])
         with self.model.looking():
-            return torch.sigmoid(self.model(images).logits.float())
+            view: View = self.model(images)
+        return view

@@ -17,6 +17,7 @@ from cuter.backbone import Backbone, load_backbone
 from cuter.cut import CutSettings, Localiser, Regions
 from cuter.errors import BatchError, CheckpointError, ConfigError, CuterError
 from cuter.learn.devices import choose_device
+from cuter.learn.keepers import wanted_vectors
 from cuter.learn.localise import own_regions
 from cuter.learn.losses import asymmetric_loss
 from cuter.learn.model import Model, View
@@ -40,7 +41,7 @@ from cuter.stream.images import read_images
 from cuter.stream.labels import LabelSpace
 from cuter.stream.resize import resize
 
-FORMAT = 2  # of a saved learner
+FORMAT = 3  # of a saved learner
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Learner:
         self.localise = make_localise(settings, self.cut_settings, self.localiser)
         self.regularise = make_regulariser(settings)
         budget = settings.memory_images * backbone.image_size**2
-        self.memory = MEMORIES[settings.memory](budget, self.generator, settings.memory_codec)
+        self.memory = MEMORIES[settings.memory](budget, self.generator, settings.memory_codec, settings.memory_power)
         self.keeper = make_keeper(settings, self.model, self.memory)
         self.stream_target = STREAM_TARGETS[settings.stream_unknown]
         self.optimizer = torch.optim.AdamW(
@@ -117,6 +118,8 @@ class Learner:
                 loss = loss + self.criterion(replayed.logits, replay.labels, replay.known)
             kept = self.keeper(batch, view)  # before the step: images and cut-outs are seen by the same model
             self._step(loss)
+            if len(replay):
+                self.memory.refresh(**wanted_vectors(self.memory.wants, replayed, replay.labels, replay.known))
             self.memory.offer(kept.items)
         return Step(len(batch), len(replay), loss.item(), kept.selection)
 

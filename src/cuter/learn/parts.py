@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -89,7 +90,7 @@ def make_regulariser(settings: LearnerSettings) -> Callable[[View], Tensor]:
 def make_keeper(settings: LearnerSettings, model: Model, memory: Memory) -> Keeper:
     """Return what decides which parts of a batch memory is offered."""
     if settings.keeper == "whole-images":
-        return whole_images
+        return partial(whole_images, wants=memory.wants)
 
     def counts(classes: int) -> Tensor:
         held = memory.counts()
@@ -104,4 +105,5 @@ def make_keeper(settings: LearnerSettings, model: Model, memory: Memory) -> Keep
         model,
         select=as_printed if settings.selection == "paper" else relative_to_image,
         lacks=(lambda classes: lacking(counts(classes))) if settings.fallback == "whole-image" else None,
+        wants=memory.wants,
     )

@@ -30,7 +30,14 @@ class LearnerSettings(BaseModel):
     )
     memory: str = Field(
         "reservoir",
-        description="Memory policy, what stays within the budget: reservoir, balanced or prs.",
+        description="Memory policy, what stays within the budget: reservoir, balanced, prs, ocdm, gradient, herding or "
+        "cluster.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
+    memory_power: float | None = Field(
+        None,
+        description="prs, ocdm: a class that came n times gets a share of memory in proportion to n to this power: 0, "
+        "all the same; 1, as in the stream. By default 0.1 for prs and 0 for ocdm.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
     memory_images: int = Field(
@@ -113,6 +120,13 @@ class LearnerSettings(BaseModel):
             raise ValueError(
                 f"tau1, for classes that memory lacks, is {self.tau1} and must not exceed tau2, {self.tau2}"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _a_power_has_shares_to_shape(self) -> "LearnerSettings":
+        from cuter.memory import MEMORIES
+
+        MEMORIES[self.memory].require_power(self.memory_power)
         return self
 
     @field_validator("memory")

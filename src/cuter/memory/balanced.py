@@ -2,7 +2,8 @@
 
 import torch
 
-from cuter.memory.base import MEMORIES, Item, Memory
+from cuter.memory.base import MEMORIES, Memory
+from cuter.memory.item import Item
 
 
 @MEMORIES.register("balanced")
@@ -19,7 +20,7 @@ class Balanced(Memory):
         rarest = min(self.index.count(label) for label in item.classes)
         return int(torch.randint(self.index.highest, (), generator=self.generator)) >= rarest
 
-    def victim(self, item: Item) -> int:
+    def victim(self) -> int:
         """Draw an item of the most frequent class; of one of them if they are several."""
         label = self.index.draw_most_frequent(self.generator)
         return self.index.draw_slot(label, self.generator)

@@ -2,47 +2,17 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from cuter.errors import CheckpointError, ConfigError
+from cuter.errors import BatchError, CheckpointError, ConfigError
 from cuter.memory.codec import decode, encode, require_codec
 from cuter.memory.index import ClassIndex
+from cuter.memory.item import Item
 from cuter.registry import Registry
-
-NO_LABEL = -1  # the class of items without labels: they share memory as one class more, and are drawn as such
-
-
-@dataclass(frozen=True, slots=True)
-class Item:
-    """What memory keeps: an image or a part of one at its own size, and what is known of its labels.
-
-    image: uint8 (3, h, w), or (n,) where memory stores it as the bytes of a compressed file.
-    labels and known: bool (C,) over the label space at the time. Columns never change their meaning, so a later, longer
-    label space only adds columns at the end. Of a cut-out, known
-    tells which classes somebody looked for in its image.
-    id: the image that it comes from; box: which part of it a cut-out is, half-open x1, y1, x2, y2 in pixels of the
-    image as the learner saw it.
-    """
-
-    image: Tensor
-    labels: Tensor
-    known: Tensor
-    id: str
-    box: tuple[int, int, int, int] | None = None
-
-    @property
-    def pixels(self) -> int:
-        """What the item costs: a pixel is three bytes, and so are three bytes of a compressed file."""
-        return -(-self.image.numel() // 3)
-
-    @property
-    def classes(self) -> list[int]:
-        """The columns of its labels."""
-        return self.labels.nonzero().flatten().tolist() or [NO_LABEL]
 
 
 class Memory(ABC):
@@ -51,51 +21,80 @@ class Memory(ABC):
     `items` are as they are stored, with images compressed by the codec; what is drawn has its pixels again.
     """
 
-    def __init__(self, budget: int, generator: torch.Generator, codec: str = "raw"):
+    wants: ClassVar[frozenset[str]] = frozenset()  # vectors that items must come with: "embedding", "residual"
+    POWER: ClassVar[float | None] = None  # exponent of the target shares, for policies that have such
+
+    def __init__(self, budget: int, generator: torch.Generator, codec: str = "raw", power: float | None = None):
         if budget < 0:
             raise ConfigError(f"the memory budget must be 0 pixels or more, not {budget}")
         require_codec(codec)
+        self.require_power(power)
         self.budget = budget
         self.generator = generator
         self.codec = codec
+        self.power = self.POWER if power is None else power
         self.items: list[Item] = []
         self.index = ClassIndex()
         self.pixels = 0
         self.seen = 0
         self.columns = 0
+        self._drawn: list[int] = []  # slots of the last draw
 
-    @abstractmethod
+    @classmethod
+    def require_power(cls, power: float | None) -> None:
+        """Raise `ConfigError` if a power is given to a policy that has no target shares."""
+        if power is not None and cls.POWER is None:
+            having = ", ".join(name for name in MEMORIES if MEMORIES[name].POWER is not None)
+            raise ConfigError(
+                f"this memory policy has no shares that a power of {power} could shape. Accepted: {having}"
+            )
+
     def admits(self, item: Item) -> bool:
-        """Tell whether this item may enter a full memory."""
+        """Tell whether this item may enter a full memory; by default all may."""
+        return True
 
     @abstractmethod
-    def victim(self, item: Item) -> int:
-        """Return the slot that makes room for this item."""
+    def victim(self) -> int:
+        """Return the slot that is emptied next."""
 
     def offer(self, items: Sequence[Item]) -> None:
         """Show new items to memory: all enter while there is room, then the policy decides."""
+        for name in sorted(self.wants):
+            if any(getattr(item, name) is None for item in items):
+                raise BatchError(f"this memory policy needs items that come with: {', '.join(sorted(self.wants))}")
+        self.consider(items)
+
+    def consider(self, items: Sequence[Item]) -> None:
+        """Decide about items, one after the other."""
         for offered in items:
-            item = replace(offered, image=encode(offered.image, self.codec))
-            self.seen += 1
-            self.columns = max(self.columns, len(item.labels))
-            if item.pixels > self.budget:
-                continue
-            if self.pixels + item.pixels <= self.budget or self.admits(item):
-                while self.pixels + item.pixels > self.budget:
-                    self.remove(self.victim(item))
+            item = self.arrive(offered)
+            if item is not None and (self.fits(item) or self.admits(item)):
+                while not self.fits(item):
+                    self.remove(self.victim())
                 self.add(item)
+
+    def arrive(self, offered: Item) -> Item | None:
+        """Count an item, and return it as it is stored; None if it is larger than the budget."""
+        self.seen += 1
+        self.columns = max(self.columns, len(offered.labels))
+        item = replace(offered, image=encode(offered.image, self.codec))
+        return item if item.pixels <= self.budget else None
+
+    def fits(self, item: Item) -> bool:
+        """Tell whether there is room for this item."""
+        return self.pixels + item.pixels <= self.budget
 
     def add(self, item: Item) -> None:
         """Put an item into a new slot. Its tensors are copied: an item of a batch would keep the whole batch alive."""
-        item = replace(item, image=item.image.clone(), labels=item.labels.clone(), known=item.known.clone())
         self.index.add(len(self.items), item.classes)
-        self.items.append(item)
+        self.items.append(item.copied())
         self.pixels += item.pixels
 
     def remove(self, slot: int) -> None:
         """Empty a slot; the last item moves into it, so the cost does not depend on the size of memory."""
         self.pixels -= self.items[slot].pixels
         self.index.remove(slot)
+        self._drawn = []  # slots have other items now
         last = self.items.pop()
         if slot != len(self.items):
             self.items[slot] = last
@@ -103,8 +102,7 @@ class Memory(ABC):
 
     def sample(self, count: int) -> list[Item]:
         """Draw different items at random: `count` of them, or all if there are fewer."""
-        order = torch.randperm(len(self.items), generator=self.generator)[:count]
-        return [self._decoded(slot) for slot in order.tolist()]
+        return self._draw(torch.randperm(len(self.items), generator=self.generator)[:count].tolist())
 
     def sample_evenly(self, count: int) -> list[Item]:
         """Draw different items, one of each class by turns: `count` of them, or all if there are fewer.
@@ -126,7 +124,13 @@ class Memory(ABC):
                 if len(drawn) == count:
                     break
             turns = iter(again)
-        return [self._decoded(slot) for slot in drawn]
+        return self._draw(list(drawn))
+
+    def refresh(self, **vectors: Tensor) -> None:
+        """Renew vectors of the items that were drawn last, one row each: the model has just seen them again."""
+        for place, slot in enumerate(self._drawn if vectors else ()):
+            renewed: dict[str, Any] = {name: rows[place].clone() for name, rows in vectors.items()}
+            self.items[slot] = replace(self.items[slot], **renewed)
 
     def counts(self) -> Tensor:
         """Return how many items have each label, by column, over the longest label space that an item came with."""
@@ -150,9 +154,7 @@ class Memory(ABC):
             "index": self.index.state_dict(),
             "ids": [item.id for item in self.items],
             "boxes": [item.box for item in self.items],
-            "images": {str(slot): item.image for slot, item in enumerate(self.items)},
-            "labels": {str(slot): item.labels for slot, item in enumerate(self.items)},
-            "known": {str(slot): item.known for slot, item in enumerate(self.items)},
+            "tensors": {str(slot): item.tensors() for slot, item in enumerate(self.items)},
         }
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -165,20 +167,15 @@ class Memory(ABC):
         self.columns = state["columns"]
         self.index.load_state_dict(state["index"])
         self.items = [
-            Item(
-                state["images"][str(slot)],
-                state["labels"][str(slot)],
-                state["known"][str(slot)],
-                id,
-                box and tuple(box),
-            )
+            Item(id=id, box=box and tuple(box), **state["tensors"][str(slot)])
             for slot, (id, box) in enumerate(zip(state["ids"], state["boxes"], strict=True))
         ]
         self.pixels = sum(item.pixels for item in self.items)
 
-    def _decoded(self, slot: int) -> Item:
-        item = self.items[slot]
-        return replace(item, image=decode(item.image))
+    def _draw(self, slots: list[int]) -> list[Item]:
+        """Return items with their pixels, and remember which they are."""
+        self._drawn = slots
+        return [replace(self.items[slot], image=decode(self.items[slot].image)) for slot in slots]
 
     def _shuffled(self, numbers: Sequence[int]) -> Iterator[int]:
         """Yield all in random order, each at the same cost however many there are (Fisher and Yates, as it goes)."""

@@ -2,7 +2,8 @@
 
 import torch
 
-from cuter.memory.base import MEMORIES, Item, Memory
+from cuter.memory.base import MEMORIES, Memory
+from cuter.memory.item import Item
 
 
 @MEMORIES.register("reservoir")
@@ -13,6 +14,6 @@ class Reservoir(Memory):
         """Draw with probability M/n; M is the number of items held, since items of any size share the budget."""
         return int(torch.randint(self.seen, (), generator=self.generator)) < len(self)
 
-    def victim(self, item: Item) -> int:
+    def victim(self) -> int:
         """Draw a slot."""
         return int(torch.randint(len(self), (), generator=self.generator))

@@ -1,0 +1,52 @@
+"""OCDM (Liang and Li 2022): the classes in memory come as near as they can to a target distribution."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import numpy as np
+
+from cuter.memory.base import MEMORIES
+from cuter.memory.item import Item
+from cuter.memory.label_sets import Array
+from cuter.memory.shares import TargetShares
+
+# Stands for a count of 0. To lose a class is infinitely bad by the formula; where some class must be lost, this way the
+# one with the smallest share is.
+NEARLY_NONE = 1e-300
+SAME = 1e-12  # of divergences that differ by rounding only
+
+
+@MEMORIES.register("ocdm")
+class OptimisedDistribution(TargetShares):
+    """A batch enters as a whole, and then items leave one by one until the rest fits: each time that one without which
+    KL(p* ‖ p) is smallest, p* being the target shares of all classes that the stream has shown, p those in memory.
+    """
+
+    POWER: ClassVar[float | None] = 0.0
+
+    def consider(self, items: Sequence[Item]) -> None:
+        """Take in a batch, and then remove what is most superfluous of all."""
+        for item in filter(None, map(self.arrive, items)):
+            self.add(item)
+        while self.pixels > self.budget:
+            self.remove(self.victim())
+
+    def victim(self) -> int:
+        """Draw one of the items without which the divergence is smallest.
+
+        Without an item of the labels Y, log p_i = log(l_i - [i ∈ Y]) - log(Σ l - |Y|), so that the divergence grows by
+        Σ_{i ∈ Y} p*_i (log l_i - log(l_i - 1)) + log(Σ l - |Y|) and a constant: a product of matrix and vector.
+        """
+        share = dict(zip(self.arrived, self.shares(list(self.arrived)), strict=True))
+        labels = self.index.classes
+        held = self.held(labels)
+        loss = np.array([share[label] for label in labels]) * (_log(held) - _log(held - 1))
+        matrix = self.sets.matrix
+        divergence = matrix @ self.sets.by_column(labels, loss) + _log(held.sum() - matrix.sum(axis=1))
+        rows = np.flatnonzero(divergence <= divergence.min() + SAME)
+        return self.sets.draw(rows.tolist(), self.generator)
+
+
+def _log(counts: Array) -> Array:
+    logarithms: Array = np.log(np.maximum(counts, NEARLY_NONE))
+    return logarithms

@@ -1,0 +1,133 @@
+"""What memory wants to know of an item beside its pixels."""
+
+import pytest
+import torch
+
+from cuter.backbone import Backbone
+from cuter.errors import ConfigError
+from cuter.learn.cutouts import CutOuts
+from cuter.learn.keepers import residuals, whole_images
+from cuter.learn.learner import Learner
+from cuter.learn.losses import asymmetric_loss
+from cuter.learn.model import View
+from cuter.learn.selection import Candidates, Verdicts
+from cuter.stream.batch import Batch
+
+BOTH = frozenset({"embedding", "residual"})
+
+
+def images(count: int) -> torch.Tensor:
+    return torch.randint(256, (count, 3, 32, 32), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
+
+
+def view_of(count: int, classes: int) -> View:
+    generator = torch.Generator().manual_seed(1)
+    logits, embedding = torch.randn(count, classes, generator=generator), torch.randn(count, 7, generator=generator)
+    return View(logits.requires_grad_(), embedding.requires_grad_(), embedding[:, None], (1, 1))
+
+
+def own_gradient(logits: torch.Tensor, labels: torch.Tensor, known: torch.Tensor) -> torch.Tensor:
+    """Return the gradient of one image's loss, alone in its batch."""
+    leaf = logits.detach().clone().requires_grad_()
+    asymmetric_loss(leaf[None], labels[None], known[None]).backward()
+    return leaf.grad
+
+
+def test_a_residual_does_not_depend_on_the_rest_of_the_batch() -> None:
+    view = view_of(5, 4)
+    labels, known = torch.rand(5, 4) < 0.5, torch.rand(5, 4) < 0.6
+    known[2] = False
+    found = residuals(view.logits, labels, known)
+    for row in range(5):
+        torch.testing.assert_close(found[row], own_gradient(view.logits[row], labels[row], known[row]))
+    assert not found.requires_grad
+    assert (found[~known] == 0).all()
+    assert residuals(view.logits[:, :0], labels[:, :0], known[:, :0]).shape == (5, 0)
+
+
+def test_whole_images_come_with_what_is_wanted() -> None:
+    batch = Batch.of(images(3), [["a"], ["b"], []], known=["a", "b", "c"])
+    view = view_of(3, 3)
+    assert {*whole_images(batch, view).items[0].tensors()} == {"image", "labels", "known"}
+    for row, item in enumerate(whole_images(batch, view, BOTH).items):
+        tensors = item.tensors()
+        assert torch.equal(tensors["embedding"], view.embedding[row].detach())
+        torch.testing.assert_close(tensors["residual"], own_gradient(view.logits[row], item.labels, item.known))
+        assert not tensors["embedding"].requires_grad
+    (first, *_) = whole_images(batch, view, frozenset({"embedding"})).items
+    assert first.residual is None
+
+
+def test_cut_outs_come_with_what_their_own_forward_says(tiny: Backbone) -> None:
+    """Their target is one class and none of the others, also of those that nobody looked for."""
+    one = Learner.create("cuter", backbone=tiny, device="cpu", memory="gradient", head_lr=0.01)
+    batch = Batch.of(images(2), [["a"], ["b"]], known=["a", "b"])
+    one.observe(batch)
+    one.observe(Batch.of(images(1), [["c"]], known=["c"]))
+    keeper = CutOuts(one.model, lambda c: Verdicts(torch.tensor([1, 0]), ["kept", "kept"]), wants=BOTH)
+    aligned = one._align(batch)
+    boxes = torch.tensor([[[2, 3, 12, 20]], [[0, 0, 9, 9]]])
+    view = View(torch.zeros(2, 3), torch.zeros(2, 32), torch.zeros(2, 1, 4), (1, 1), boxes=boxes)
+    kept = keeper(aligned, view).items
+    seen = keeper._look([aligned.images[0, :, 3:20, 2:12], aligned.images[1, :, :9, :9]], 32)
+    for row, item in enumerate(kept):
+        assert item.known.tolist() == [True, True, False]
+        residual = own_gradient(seen.logits[row], item.labels, torch.ones(3, dtype=torch.bool))
+        torch.testing.assert_close(item.tensors()["residual"], residual)
+        torch.testing.assert_close(item.tensors()["embedding"], seen.embedding[row])
+        assert residual.abs().min() > 0
+
+
+def test_a_fallback_image_comes_with_vectors_too(tiny: Backbone) -> None:
+    def none(candidates: Candidates) -> Verdicts:
+        return Verdicts(torch.zeros(len(candidates.scores), dtype=torch.int64), ["unsure"] * len(candidates.scores))
+
+    one = Learner.create("cuter", backbone=tiny, device="cpu", memory="gradient")
+    one.keeper.select = none
+    one.observe(Batch.of(images(2), [["a"], ["b"]]))
+    assert [len(item.tensors()["residual"]) for item in one.memory.items] == [2, 2]
+
+
+@pytest.mark.parametrize("keeper", ["whole-images", "cut-outs"])
+@pytest.mark.parametrize("memory", ["gradient", "herding", "cluster", "ocdm", "prs"])
+def test_a_learner_with_each_policy_learns_grows_and_is_saved(
+    tiny: Backbone, memory: str, keeper: str, tmp_path
+) -> None:
+    one = Learner.create("rs", backbone=tiny, device="cpu", memory=memory, keeper=keeper, memory_images=4)
+    one.observe(Batch.of(images(3), [[]] * 3))  # nothing is known yet
+    for step in range(6):
+        names = ["a", "b"] if step < 3 else ["c", "d"]
+        one.observe(Batch.of(images(4), [[names[n % 2]] for n in range(4)], known=names))
+    one.save(tmp_path / "saved")
+    other = Learner.load(tmp_path / "saved", device="cpu")
+    for learner in (one, other):
+        learner.observe(Batch.of(images(4), [["e"], ["a", "e"], [], ["b"]]))
+    assert [item.id for item in one.memory.items] == [item.id for item in other.memory.items]
+    assert all(
+        torch.equal(tensor, twin.tensors()[name])
+        for item, twin in zip(one.memory.items, other.memory.items, strict=True)
+        for name, tensor in item.tensors().items()
+    )
+    assert one.memory.pixels <= one.memory.budget
+
+
+def test_replay_renews_vectors_and_only_those_that_are_wanted(tiny: Backbone) -> None:
+    for memory in ("gradient", "herding", "reservoir"):
+        one = Learner.create("rs", backbone=tiny, device="cpu", memory=memory, memory_images=50, replay_size=2, lr=1e-3)
+        one.observe(Batch.of(images(6), [["a"]] * 6, known=["a"]))
+        before = {item.id: item for item in one.memory.items}
+        one.observe(Batch.of(images(1), [["b"]], known=["b"], ids=["new"]))
+        changed = [item for item in one.memory.items if item is not before.get(item.id) and item.id != "new"]
+        assert len(changed) == (0 if memory == "reservoir" else 2)
+        for item in changed:
+            assert not torch.equal(item.tensors()["embedding"], before[item.id].tensors()["embedding"])
+            assert torch.equal(item.image, before[item.id].image)
+            if memory == "gradient":
+                assert len(item.tensors()["residual"]) == 2, "an old image says of the new class that it is absent"
+
+
+def test_the_power_reaches_the_policy_or_is_refused(tiny: Backbone) -> None:
+    one = Learner.create("rs", backbone=tiny, device="cpu", memory="prs", memory_power=0.5)
+    assert one.memory.power == 0.5
+    with pytest.raises(ConfigError, match=r"power of 0\.5 could shape\. Accepted: ocdm, prs"):
+        Learner.create("rs", backbone=tiny, device="cpu", memory_power=0.5)
