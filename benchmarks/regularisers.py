@@ -73,8 +73,8 @@ class Cost:
 def look(localiser: Localiser, head: LinearHead, held: Images, labels: Tensor) -> Held:
     parts = [localiser.features(batch) for batch in held.pixels.split(BATCH)]
     patches, embeddings = (torch.cat([getattr(part, kind) for part in parts]) for kind in ("patches", "embedding"))
-    logits = head(embeddings)
-    regions = localiser.cut_features(Features(embeddings, patches, parts[0].grid))
+    logits = head.logits(embeddings)
+    regions = localiser.cut_features(Features(embeddings, patches, parts[0].grid, patches))
     figures = measure(regions, held.truths, localiser.backbone.image_size)
     boxes = regions.pixel_boxes(*held.pixels.shape[2:])[:, :1].double().numpy()
     return Held(
@@ -108,7 +108,7 @@ def fitted_head(backbone: Backbone, pixels: Tensor, labels: Tensor) -> LinearHea
     for _ in range(PASSES):
         for some, truth in zip(embeddings.split(BATCH), labels.split(BATCH), strict=True):
             optimizer.zero_grad(set_to_none=True)
-            asymmetric_loss(head(some), truth, torch.ones_like(truth)).backward()
+            asymmetric_loss(head.logits(some), truth, torch.ones_like(truth)).backward()
             optimizer.step()
     return head
 
@@ -123,7 +123,7 @@ def costs(
     for batch, truth in zip(pixels.split(BATCH), labels.split(BATCH), strict=True):
         began = time.process_time()
         features = backbone(batch)
-        loss = asymmetric_loss(head(features.embedding), truth, torch.ones_like(truth))
+        loss = asymmetric_loss(head.logits(features.embedding), truth, torch.ones_like(truth))
         of_loss = gradients(loss, backbone)
         steps.append(time.process_time() - began)
         began = time.process_time()

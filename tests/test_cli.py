@@ -256,6 +256,29 @@ def test_ctrl_c_in_an_assessment(tmp_path: Path, shapes: Path, backbone_folder: 
     assert "Traceback" not in told
 
 
+def test_methods_are_listed_for_people_and_for_programs() -> None:
+    listed = cuter("methods")
+    assert listed.returncode == 0, listed.stderr
+    assert "class-attention  pseudo" in listed.stdout
+    methods = json.loads(cuter("methods", "--json").stdout)
+    assert {"krt", "agcn++", "cuter+fiedler"} <= {method["method"] for method in methods}
+
+
+def test_parts_mix_and_what_makes_no_sense_is_refused(run: list[object], tmp_path: Path) -> None:
+    mixed = cuter(*run, "--method", "krt", "--memory", "prs", "--limit-train", 12, "--out", tmp_path / "run", "--json")
+    assert mixed.returncode == 0, mixed.stderr
+    config = json.loads(mixed.stdout.splitlines()[-1])["config"]
+    assert (config["head"], config["teacher"], config["memory"]) == ("class-attention", "pseudo", "prs")
+    for options, reason in (
+        (["--teacher", "soft-graph"], "only the head label-graph has, not linear"),
+        (["--method", "cuter", "--tau1", 0.3], "tau1 0.3 would have no effect"),
+    ):
+        refused = cuter(*run, *options, "--out", tmp_path / "refused")
+        assert refused.returncode == 2
+        assert reason in refused.stderr.replace("\n", " ")
+        assert not (tmp_path / "refused").exists()
+
+
 def test_the_demo_shows_a_run_that_learned(tmp_path: Path) -> None:
     done = cuter("demo", "--out", tmp_path / "demo")
     assert done.returncode == 0, done.stderr

@@ -34,6 +34,7 @@ First steps:
     cuter run --dataset voc --data-root VOCdevkit
               --backbone dino-vits16 --tasks 5x4    a real run
     cuter run --resume runs/voc-rs-seed0            go on where it stopped
+    cuter methods                                   what --method accepts
     cuter report runs/voc-*                         a page that compares runs
     cuter cut photo.jpg --backbone dino-vits16      what is cut out of an image
     cuter assess --backbone dino-vits16 --backbone mae-vitb16
@@ -156,6 +157,26 @@ def demo(
     _interruptible("run", folder / "run", lambda: run_demo(folder, Display(console), seed))
     _say(f"Images, backbone and results are in {folder}")
     _say("Next: your own images. 'cuter run --help' tells how.")
+
+
+@app.command()
+def methods(
+    print_json: Annotated[bool, typer.Option("--json", help="Print them as JSON, with a sentence on each.")] = False,
+) -> None:
+    """List all methods with the parts that each of them chooses.
+
+    Every part is also an option of 'cuter run' and mixes with any method, as in --method krt --memory prs; what makes
+    no sense together is refused with the reason.
+    """
+    with console.status("loading"):
+        from cuter.experiment.methods import describe_methods, methods_table
+
+        found = describe_methods()
+    if print_json:
+        typer.echo(json.dumps(found))
+    else:
+        out = Console()
+        out.print(methods_table(found, out.width))
 
 
 @app.command()

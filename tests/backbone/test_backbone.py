@@ -77,6 +77,8 @@ def test_tokens_and_embedding_equal_the_encoders_own_output(model_type):
     features = backbone(images())
     torch.testing.assert_close(features.patches, output[:, -16:])
     torch.testing.assert_close(features.embedding, output[:, 0])
+    backbone.set_features("keys")
+    torch.testing.assert_close(backbone(images()).tokens, output[:, -16:])  # whatever the cut sees
 
 
 @pytest.mark.parametrize("model_type", TRANSFORMERS)
@@ -86,6 +88,7 @@ def test_shapes_without_class_and_register_tokens(model_type, kind):
     features = backbone(images(24, 40))
     assert features.grid == (3, 5)
     assert features.patches.shape == (2, 15, backbone.patch_dim)
+    assert features.tokens.shape == (2, 15, backbone.embedding_dim)
     assert features.embedding.shape == (2, backbone.embedding_dim)
 
 

@@ -48,7 +48,7 @@ class RedOrNot(torch.nn.Module):
         red = (images[:, 0] > 100).unfold(1, 8, 8).unfold(2, 8, 8).float().mean(dim=(3, 4)) > 0.5
         turned = (red.flip(2) if self.mirrored else red).flatten(1) * self.angle
         patches = 7 * torch.stack([turned.cos(), turned.sin()], dim=-1)  # the length must not matter
-        return Features(patches.mean(dim=1), patches, (4, 4))
+        return Features(patches.mean(dim=1), patches, (4, 4), patches)
 
 
 BACKBONES = {

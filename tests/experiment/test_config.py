@@ -7,8 +7,10 @@ import yaml
 
 from cuter.errors import ConfigError
 from cuter.experiment.config import RunConfig, dump_config, load_config, with_absolute_paths
+from cuter.learn.heads import HEADS
 from cuter.learn.recipe import METHODS
 from cuter.learn.regularisers import REGULARISERS
+from cuter.learn.teachers import TEACHERS
 from cuter.memory import MEMORIES
 
 REQUIRED: dict[str, Any] = {"dataset": "voc", "data_root": "VOCdevkit", "backbone": "dino-vits16", "tasks": "5x4"}
@@ -78,7 +80,7 @@ def test_a_folder_does_not_change_what_the_learner_and_pretrained_mean(
     for name in ("learner", "pretrained", "weights"):
         (tmp_path / name).mkdir()
     for name, expected in (("learner",) * 2, ("pretrained",) * 2, ("weights", str(tmp_path / "weights"))):
-        assert with_absolute_paths(RunConfig(**REQUIRED, localiser=name)).localiser == expected
+        assert with_absolute_paths(RunConfig(**REQUIRED, method="cuter", localiser=name)).localiser == expected
 
 
 def test_a_folder_does_not_change_what_a_short_name_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -94,12 +96,36 @@ def test_a_run_on_a_data_set_that_needs_no_folder(tmp_path: Path) -> None:
     assert load_config(tmp_path / "x.yaml", {}) == config
 
 
-def test_help_names_all_methods_policies_and_regularisers() -> None:
-    told = {name: str(RunConfig.model_fields[name].description) for name in ("method", "memory", "regulariser")}
+def test_help_names_all_methods_and_parts() -> None:
+    fields = ("method", "memory", "head", "teacher", "regulariser")
+    told = {name: str(RunConfig.model_fields[name].description) for name in fields}
     words = {field: set(re.findall(r"[\w+-]+", text)) for field, text in told.items()}
     assert {"cuter+REGULARISER" if "+" in name else name for name in METHODS} <= words["method"]
     assert set(MEMORIES) <= words["memory"]
+    assert set(HEADS) <= words["head"]
+    assert set(TEACHERS) <= words["teacher"]
     assert set(REGULARISERS) <= words["regulariser"]
+
+
+def test_joint_learning_chooses_what_is_shown_and_has_no_borders_to_blur() -> None:
+    config = load_config(None, REQUIRED | {"method": "joint", "passes": 7})
+    assert (config.shown, config.passes, config.memory_images) == ("all-tasks", 7, 0)
+    assert load_config(None, REQUIRED | {"method": "rs"}).shown == "own-task"
+    with pytest.raises(ConfigError, match=r"blurry 0\.1 would have no effect: it acts only with shown own-task"):
+        load_config(None, REQUIRED | {"method": "joint", "blurry": 0.1})
+
+
+def test_what_would_have_no_effect_is_told_with_the_file_that_asks_for_it(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(yaml.safe_dump(REQUIRED | {"method": "cuter", "tau1": 0.3}))
+    with pytest.raises(ConfigError, match=r"x\.yaml: tau1 0\.3 would have no effect"):
+        load_config(file, {})
+
+
+def test_word_vectors_are_found_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = with_absolute_paths(RunConfig(**REQUIRED, method="agcn", word_vectors="glove.txt"))
+    assert config.word_vectors == tmp_path / "glove.txt"
 
 
 def test_scarce_classes_are_not_asked_for_more(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ class RedOrNot(torch.nn.Module):
     def forward(self, images: torch.Tensor) -> Features:
         red = (images[:, 0] > 100).unfold(1, 8, 8).unfold(2, 8, 8).float().mean(dim=(3, 4)).flatten(1) > 0.5
         patches = torch.stack([red, ~red], dim=-1).float()
-        return Features(patches.mean(dim=1), patches, (4, 4))
+        return Features(patches.mean(dim=1), patches, (4, 4), patches)
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ class RedOrNot(torch.nn.Module):
         red = (images[:, 0] > 100).unfold(1, 8, 8).unfold(2, 8, 8).float().mean(dim=(3, 4)) > 0.5
         turned = (red.flip(2) if self.mirrored else red).flatten(1) * math.pi / 2
         patches = 7 * torch.stack([turned.cos(), turned.sin()], dim=-1)
-        return Features(patches.mean(dim=1), patches, (4, 4))
+        return Features(patches.mean(dim=1), patches, (4, 4), patches)
 
 
 def vit() -> Backbone:

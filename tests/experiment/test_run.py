@@ -84,7 +84,14 @@ def test_a_run_leaves_everything_in_its_folder(config: RunConfig, tmp_path: Path
 
 @pytest.mark.parametrize(
     "choices",
-    [{}, {"method": "cuter", "memory_codec": "jpeg"}, {"method": "cuter-frozen", "regulariser": "cut-energy"}],
+    [
+        {},
+        {"method": "cuter", "memory_codec": "jpeg"},
+        {"method": "cuter-frozen", "regulariser": "cut-energy"},
+        {"method": "krt"},
+        {"method": "agcn", "memory": "prs"},
+        {"method": "nsce", "confusion_steps": 3},
+    ],
 )
 def test_stopped_at_any_step_and_resumed_it_comes_to_the_same_result(
     config: RunConfig, choices: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -120,6 +127,22 @@ def test_stopped_at_any_step_and_resumed_it_comes_to_the_same_result(
             interruptions += 1
     assert interruptions >= 3
     assert outcome(tmp_path / "broken") == outcome(tmp_path / "whole")
+
+
+def test_the_bound_of_joint_learning_shows_all_that_came_before_again(config: RunConfig, tmp_path: Path) -> None:
+    fields = config.model_dump(exclude_unset=True, exclude={"keeper", "memory", "memory_images", "replay_size"})
+    joint = RunConfig(**(fields | {"method": "joint", "passes": 2}))
+    summary = runs.start(joint, tmp_path / "run", silent())
+    plan = make_plan(joint)
+    assert summary["images"] == sum(len(batch) for batches in plan.learn for batch in batches)
+    assert summary["memory_items"] == 0
+    assert [len(task["classes"]) for task in summary["tasks"]] == [2, 4, 6, 8], "tested as any other method"
+    for task, batches in enumerate(plan.learn):
+        visits = [visit for batch in batches for visit in batch]
+        assert {name for visit in visits for name in visit.known} == set(plan.seen(task))
+    once = RunConfig(**(fields | {"method": "finetune", "tasks": "8"}))
+    last = sum(map(len, plan.learn[-1]))
+    assert last == 2 * sum(map(len, make_plan(once).learn[0])), "the last task shows all images, twice"
 
 
 def test_a_run_with_cut_outs_tells_and_shows_what_became_of_them(config: RunConfig, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""One battery for every method, and what is true of the learner itself."""
+"""What is true of the learner itself; tests/learn/test_method_battery.py has what is true of every method."""
 
 import copy
 from pathlib import Path
@@ -12,11 +12,8 @@ from cuter.backbone import Backbone
 from cuter.cut import Localiser
 from cuter.errors import BatchError, CheckpointError, ConfigError, CuterError, DataError, UnknownNameError
 from cuter.learn.learner import Learner
-from cuter.learn.recipe import METHODS
 from cuter.stream.batch import Batch
 from cuter.stream.resize import resize
-
-methods = pytest.mark.parametrize("method", list(METHODS))
 
 
 def batch(count: int, names: list[str], seed: int = 0, size: int = 32) -> Batch:
@@ -34,106 +31,6 @@ def learner(backbone: Backbone, method: str = "rs", **settings: object) -> Learn
 
 def weights(one: Learner) -> torch.Tensor:
     return torch.cat([parameter.detach().flatten() for parameter in one.model.parameters()])
-
-
-@methods
-def test_it_learns_what_it_is_shown(tiny: Backbone, method: str) -> None:
-    """Dark images are 'night', bright ones 'day': after some steps the scores must say so."""
-    one = learner(tiny, method, augment="none", lr=1e-3)
-    dark = torch.randint(0, 60, (6, 3, 32, 32), dtype=torch.uint8)
-    bright = torch.randint(190, 256, (6, 3, 32, 32), dtype=torch.uint8)
-    for _ in range(25):
-        one.observe(Batch.of(torch.cat([dark, bright]), [["night"]] * 6 + [["day"]] * 6))
-    night, day = one.predict(torch.stack([dark[0], bright[0]]))
-    assert night["night"] > night["day"]
-    assert day["day"] > day["night"]
-
-
-@methods
-def test_a_growing_label_space(tiny: Backbone, method: str) -> None:
-    one = learner(tiny, method)
-    one.observe(batch(4, ["cat", "dog"]))
-    one.observe(batch(4, ["car", "cat"], seed=1))
-    assert one.labels.names == ("cat", "dog", "car")
-    held = len(one.memory)
-    step = one.observe(batch(4, ["bus"], seed=2))
-    assert step.replayed == min(3, held)
-    assert [list(row) for row in one.predict(batch(2, ["x"]).images)] == [["cat", "dog", "car", "bus"]] * 2
-
-
-@methods
-@pytest.mark.parametrize("count", [0, 1])
-def test_empty_and_one_image_batches(tiny: Backbone, method: str, count: int) -> None:
-    one = learner(tiny, method)
-    step = one.observe(batch(count, ["cat"]))
-    assert step.images == one.steps == count
-    if one.settings.keeper == "whole-images":
-        assert len(one.memory) == count
-    if count:
-        assert one.predict(batch(count, ["cat"]).images)[0]["cat"] > 0.5, "one step from undecided towards its label"
-    assert one.predict(batch(0, ["cat"]).images) == []
-
-
-@methods
-@pytest.mark.parametrize("names", [["only"], [f"class {i}" for i in range(10_000)]])
-def test_one_class_and_ten_thousand(tiny: Backbone, method: str, names: list[str]) -> None:
-    one = learner(tiny, method)
-    one.observe(batch(2, names))
-    one.observe(batch(2, names, seed=1))
-    assert one.probabilities(batch(2, names).images).shape == (2, len(names))
-
-
-@methods
-def test_the_budget_of_memory_holds(tiny: Backbone, method: str) -> None:
-    one = learner(tiny, method, memory_images=5)
-    for seed in range(6):
-        one.observe(batch(4, ["cat", "dog"], seed))
-        assert one.memory.pixels <= 5 * 32 * 32
-    if method in ("rs", "cuter"):  # what is offered to others depends on what the model is certain of
-        assert one.memory.fill > 0.5
-
-
-@methods
-def test_same_seed_same_learner(tiny: Backbone, method: str) -> None:
-    state = {name: value.clone() for name, value in tiny.state_dict().items()}
-    results = []
-    for seed in (0, 0, 1):
-        tiny.load_state_dict(state)
-        torch.manual_seed(len(results))  # the caller's generator must not matter
-        one = learner(tiny, method, seed=seed)
-        for number in range(4):
-            one.observe(batch(5, ["cat", "dog"], number))
-        results.append(weights(one).clone())
-    assert torch.equal(results[0], results[1])
-    assert not torch.equal(results[0], results[2])
-
-
-@methods
-def test_observing_leaves_the_callers_generator_alone(tiny: Backbone, method: str) -> None:
-    one = learner(tiny, method)
-    torch.manual_seed(5)
-    expected = torch.rand(3)
-    torch.manual_seed(5)
-    one.observe(batch(3, ["cat"]))
-    assert torch.equal(torch.rand(3), expected)
-
-
-@methods
-def test_save_and_load_goes_on_exactly(tiny: Backbone, method: str, tmp_path: Path) -> None:
-    one = learner(tiny, method)
-    for number in range(3):
-        one.observe(batch(5, ["cat", "dog"], number))
-    one.observe(batch(3, ["bird"], 9))
-    one.save(tmp_path / "saved")
-    two = Learner.load(tmp_path / "saved", device="cpu")
-    for number in range(10, 14):
-        for both in (one, two):
-            both.observe(batch(5, ["dog", "car"], number))
-    assert torch.equal(weights(one), weights(two))
-    assert [kept.id for kept in one.memory.items] == [kept.id for kept in two.memory.items]
-    assert one.predict(batch(2, ["x"]).images) == two.predict(batch(2, ["x"]).images)
-    one.save(tmp_path / "saved")  # over the old one
-    assert Learner.load(tmp_path / "saved").steps == one.steps
 
 
 def test_save_and_load_goes_on_exactly_with_batch_normalisation(tmp_path: Path) -> None:

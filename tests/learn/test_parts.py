@@ -8,11 +8,14 @@ import torch
 from cuter.backbone import Backbone
 from cuter.cut import cut_settings
 from cuter.learn import localise as localising
+from cuter.learn.heads import LinearHead
+from cuter.learn.heads.prototypes import Prototypes
 from cuter.learn.learner import Learner
 from cuter.learn.model import Model, View
 from cuter.learn.parts import make_keeper, make_regulariser
 from cuter.learn.regularisers import REGULARISERS, WEIGHTS
 from cuter.learn.selection import Candidates
+from cuter.learn.separation import non_sparse_separation
 from cuter.learn.settings import LearnerSettings
 from cuter.learn.targets import surely_absent
 from cuter.memory import MEMORIES, Item, Memory
@@ -59,12 +62,24 @@ def test_the_rule_of_selection(tiny: Backbone, selection: str, reason: str) -> N
 def test_the_regulariser_and_its_weight() -> None:
     patches = torch.randn(2, 16, 8)
     view = View(torch.zeros(2, 3), torch.zeros(2, 8), patches, (4, 4))
-    found = make_regulariser(LearnerSettings(regulariser="log-det", alpha=0.25))(view)
+    told, head = Batch.of(images(2), [["a", "b"], ["c"]]), LinearHead(8)
+    found = make_regulariser(LearnerSettings(regulariser="log-det", alpha=0.25), head)(view, told)
     torch.testing.assert_close(found, 0.25 * REGULARISERS["log-det"](patches, None))
-    assert make_regulariser(LearnerSettings())(view) == 0
-    usual = make_regulariser(LearnerSettings(regulariser="log-det"))(view)
+    assert make_regulariser(LearnerSettings(), head)(view, told) == 0
+    usual = make_regulariser(LearnerSettings(regulariser="log-det"), head)(view, told)
     torch.testing.assert_close(usual, WEIGHTS["log-det"] * REGULARISERS["log-det"](patches, None))
     assert set(WEIGHTS) == set(REGULARISERS)
+
+
+def test_what_classes_should_obey_comes_on_top_with_its_weight() -> None:
+    view = View(torch.zeros(2, 3), torch.randn(2, 8), torch.randn(2, 16, 8), (4, 4))
+    told, head = Batch.of(images(2), [["a", "b"], ["c"]]), Prototypes(8)
+    head.grow(3)
+    head.means = torch.randn(3, 8)
+    both = make_regulariser(LearnerSettings(method="nsce", regulariser="log-det", alpha=0.25, separation=0.3), head)
+    expected = 0.25 * REGULARISERS["log-det"](view.patches, None)
+    expected = expected + 0.3 * non_sparse_separation(head, view.embedding, told)
+    torch.testing.assert_close(both(view, told), expected)
 
 
 def test_how_the_batch_is_cut(tiny: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,11 +11,14 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel
 from sklearn.preprocessing import normalize
 
+from cuter.backbone import Backbone
 from cuter.cut import Regions, fiedler_values, gaussian_affinity, mask_cut
 from cuter.cut.graph import FLOOR, unit_features
 from cuter.errors import BatchError
+from cuter.learn.learner import Learner
 from cuter.learn.regularisers import REGULARISERS
 from cuter.learn.regularisers.acting import DELTA
+from cuter.stream.batch import Batch
 
 NOT_CONSTANT = [name for name in REGULARISERS if name != "nuclear"]
 GRID = (3, 4)
@@ -287,3 +290,17 @@ def test_low_rank_is_lowest_where_all_patches_are_alike_and_the_fiedler_value_is
     assert REGULARISERS[name](alike, None).item() == pytest.approx(least, abs=1e-9)
     assert REGULARISERS[name](patches(7), None).item() > least
     assert fiedler_value(alike[0].numpy()) == pytest.approx(1)
+
+
+@pytest.mark.parametrize("name", REGULARISERS)
+def test_a_learner_goes_on_learning_beside_it(tiny: Backbone, name: str) -> None:
+    """Dark images are 'night', bright ones 'day': after some steps the scores say so."""
+    one = Learner.create(f"cuter+{name}", backbone=tiny, device="cpu", memory_images=8, replay_size=3, augment="none")
+    generator = torch.Generator().manual_seed(0)
+    dark = torch.randint(0, 60, (6, 3, 32, 32), dtype=torch.uint8, generator=generator)
+    bright = torch.randint(190, 256, (6, 3, 32, 32), dtype=torch.uint8, generator=generator)
+    for _ in range(20):
+        one.observe(Batch.of(torch.cat([dark, bright]), [["night"]] * 6 + [["day"]] * 6))
+    night, day = one.predict(torch.stack([dark[0], bright[0]]))
+    assert night["night"] > night["day"]
+    assert day["day"] > day["night"]

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from cuter.errors import ConfigError
 from cuter.stream.samples import Sample
-from cuter.stream.tasks import in_batches, make_tasks, order_classes, plan_stream
+from cuter.stream.tasks import in_batches, make_tasks, order_classes, plan_stream, with_all_before
 
 NAMES = [f"class {letter}" for letter in "dacbefghij"]
 
@@ -105,6 +105,22 @@ def test_blurring_moves_visits_to_neighbours_only_and_keeps_their_labels(
     moved = Counter(home[v.known] for index, visits in enumerate(blurred) for v in visits if home[v.known] != index)
     assert all(abs(home[v.known] - index) <= 1 for index, visits in enumerate(blurred) for v in visits)
     assert all(moved[index] == round(share * len(visits)) for index, visits in enumerate(sharp))
+
+
+@given(samples_of, st.integers(0, 5), st.integers(1, 3))
+def test_joint_learning_shows_all_images_and_labels_so_far_in_every_pass(
+    samples: list[Sample], seed: int, passes: int
+) -> None:
+    tasks = make_tasks("5x2", NAMES)
+    plan = plan_stream(samples, with_all_before(tasks), seed, passes=passes)
+    for number, visits in enumerate(plan):
+        seen = {name for task in tasks[: number + 1] for name in task.classes}
+        expected = {one.id: one.labels & seen for one in samples if one.labels & seen}
+        for start in range(0, len(visits), max(1, len(expected))):
+            once = visits[start : start + len(expected)]
+            assert {visit.sample.id: visit.labels for visit in once} == expected
+        assert len(visits) == passes * len(expected)
+        assert all(visit.known == seen for visit in visits)
 
 
 def test_known_classes_of_a_sample_limit_what_a_visit_knows() -> None:

@@ -74,13 +74,13 @@ class Backbone(nn.Module):
         if self.is_cnn:
             maps = self.encoder(pixels).last_hidden_state
             patches = maps.flatten(2).transpose(1, 2)
-            return Features(patches.mean(dim=1), patches, (maps.shape[2], maps.shape[3]))
+            return Features(patches.mean(dim=1), patches, (maps.shape[2], maps.shape[3]), patches)
 
         tokens, captured = self._encode(pixels)
         rows, columns = images.shape[2] // self.patch_size, images.shape[3] // self.patch_size
         before = tokens.shape[1] - rows * columns  # class, distillation and register tokens come first
         embedding = tokens[:, 0] if self.pooling == CLASS_TOKEN else tokens[:, before:].mean(dim=1)
-        return Features(embedding, captured[:, before:], (rows, columns))
+        return Features(embedding, captured[:, before:], (rows, columns), tokens[:, before:])
 
     def _encode(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
         """Return the output tokens, and the chosen features of all tokens, from one forward."""

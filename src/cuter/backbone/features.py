@@ -9,9 +9,11 @@ from torch import Tensor
 class Features:
     """One forward's view of a batch: an embedding an image, and one vector a patch.
 
-    embedding: (B, D); patches: (B, n, d), row by row; grid: (rows, columns) with rows · columns = n.
+    embedding: (B, D); patches: (B, n, d), row by row, of the kind that was chosen for the cut; grid: (rows, columns)
+    with rows · columns = n; tokens: (B, n, D), what the encoder puts out for each patch.
     """
 
     embedding: Tensor
     patches: Tensor
     grid: tuple[int, int]
+    tokens: Tensor

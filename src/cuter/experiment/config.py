@@ -1,13 +1,13 @@
 """The configuration of a run: a YAML file, command-line options over it, clear errors."""
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from cuter.errors import ConfigError
-from cuter.learn.settings import LEARNER, PRETRAINED, LearnerSettings
+from cuter.learn.settings import CHOSEN_BY_METHOD, LEARNER, PRETRAINED, LearnerSettings
 from cuter.settings import Model, validated
 from cuter.stream.datasets import DATASETS
 
@@ -30,6 +30,18 @@ class RunConfig(LearnerSettings):
         description="5x4, 11+7x10, or class names: 'cat,dog;car,bus' (in YAML also lists of lists)."
     )
     class_order: str | int = Field("name", description="Order of the classes: name, a seed, or a file of names.")
+    shown: Literal["own-task", "all-tasks"] = Field(
+        "own-task",
+        description="What a task shows: the images and labels of its own-task, or those of all-tasks up to it, the "
+        "bound of joint learning.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
+    passes: int = Field(
+        1,
+        ge=1,
+        description="How often a task shows its images, each time in another order.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
     blurry: float = Field(0.0, ge=0, lt=1, description="Share of each task that arrives during its neighbours.")
     batch_size: int = Field(12, ge=1, description="Images of the stream in each step.")
     limit_train: int | None = Field(None, ge=1, description="Use only this many training images, a fixed draw.")
@@ -43,6 +55,12 @@ class RunConfig(LearnerSettings):
     device: str = Field("auto", description="cpu, cuda, mps, or auto.")
     checkpoint_steps: int | None = Field(None, ge=1, description="Checkpoint after this many steps.")
     checkpoint_minutes: float = Field(5.0, gt=0, description="Checkpoint after this many minutes.")
+
+    @model_validator(mode="after")
+    def _borders_are_blurred_between_tasks(self) -> "RunConfig":
+        if self.shown == "all-tasks" and self.blurry:
+            raise ValueError(f"blurry {self.blurry} would have no effect: it acts only with shown own-task")
+        return self
 
     @field_validator("dataset")
     @classmethod
@@ -107,6 +125,7 @@ def with_absolute_paths(config: RunConfig) -> RunConfig:
             "data_root": config.data_root and config.data_root.expanduser().resolve(),
             "backbone": absolute(config.backbone),
             "localiser": absolute(config.localiser),
+            "word_vectors": config.word_vectors and config.word_vectors.expanduser().resolve(),
             "class_order": absolute(config.class_order) if isinstance(config.class_order, str) else config.class_order,
         }
     )

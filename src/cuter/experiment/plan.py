@@ -13,7 +13,7 @@ from cuter.experiment.config import RunConfig
 from cuter.measure.protocol import seen_samples
 from cuter.stream.datasets import load_dataset
 from cuter.stream.samples import Sample, pick
-from cuter.stream.tasks import Task, Visit, in_batches, make_tasks, plan_stream
+from cuter.stream.tasks import Task, Visit, in_batches, make_tasks, plan_stream, with_all_before
 
 logger = logging.getLogger("cuter.run")
 
@@ -50,7 +50,10 @@ def make_plan(config: RunConfig) -> Plan:
     """Read the data set and lay out the stream."""
     dataset = load_dataset(config.dataset, config.data_root, **config.dataset_options)
     tasks = make_tasks(config.tasks, dataset.classes, config.class_order)
-    arrivals = plan_stream(_subset(dataset.train, config.limit_train), tasks, config.seed, config.blurry)
+    shown = tasks if config.shown == "own-task" else with_all_before(tasks)
+    arrivals = plan_stream(
+        _subset(dataset.train, config.limit_train), shown, config.seed, config.blurry, passes=config.passes
+    )
     for arriving, visits in zip(tasks, arrivals, strict=True):
         if not visits:
             logger.warning("no training image has a class of %s: %s", arriving.name, ", ".join(arriving.classes))

@@ -16,6 +16,7 @@ from torch import Tensor
 from cuter.backbone import Backbone, load_backbone
 from cuter.cut import CutSettings, Localiser, Regions
 from cuter.errors import BatchError, CheckpointError, ConfigError, CuterError
+from cuter.learn.confusion import Confusion
 from cuter.learn.devices import choose_device
 from cuter.learn.keepers import wanted_vectors
 from cuter.learn.localise import own_regions
@@ -24,6 +25,8 @@ from cuter.learn.model import Model, View
 from cuter.learn.parts import (
     choose_cut,
     load_localiser,
+    make_draw,
+    make_head,
     make_keeper,
     make_localise,
     make_regulariser,
@@ -32,7 +35,9 @@ from cuter.learn.parts import (
 from cuter.learn.replay import as_batch
 from cuter.learn.settings import LearnerSettings
 from cuter.learn.targets import STREAM_TARGETS
-from cuter.memory import MEMORIES
+from cuter.learn.teachers import TEACHERS
+from cuter.learn.words import check_word_vectors, vectors_of_names
+from cuter.memory import MEMORIES, Item
 from cuter.settings import validated
 from cuter.storage import load_state, save_states, verify
 from cuter.stream.augment import make_augment
@@ -42,6 +47,7 @@ from cuter.stream.labels import LabelSpace
 from cuter.stream.resize import resize
 
 FORMAT = 3  # of a saved learner
+SHARED_RATE = 0.1  # of head_lr: a step on what all classes share moves each logit through all of its numbers at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,24 +69,30 @@ class Learner:
         self.settings = settings
         self.device = choose_device(device)
         self.labels = LabelSpace()
-        self.model = Model(backbone).to(self.device).train()  # a loaded encoder comes in evaluation mode
+        self.generator = torch.Generator().manual_seed(settings.seed)
+        head = make_head(settings, backbone.embedding_dim, self.generator)
+        self.model = Model(backbone, head).to(self.device).train()  # a loaded encoder comes in evaluation mode
         self.criterion = asymmetric_loss
         self.augment = make_augment(settings.augment)
-        self.generator = torch.Generator().manual_seed(settings.seed)
         if uses_localiser(settings) != (localiser is not None):
             raise ConfigError(f"localiser {settings.localiser!r} and the localiser that was handed over do not agree")
         self.localiser = localiser and localiser.to(self.device)
         self.cut_settings = choose_cut(settings, backbone)
         backbone.set_features(self.cut_settings.features)  # what the cut sees, and what regularisers act on
         self.localise = make_localise(settings, self.cut_settings, self.localiser)
-        self.regularise = make_regulariser(settings)
+        self.regularise = make_regulariser(settings, head)
+        self.teacher = TEACHERS[settings.teacher](settings)
         budget = settings.memory_images * backbone.image_size**2
         self.memory = MEMORIES[settings.memory](budget, self.generator, settings.memory_codec, settings.memory_power)
+        self.confusion = Confusion(self.memory, self._judge, settings.confusion_steps)
+        self.draw = make_draw(settings, self.memory, self.confusion)
         self.keeper = make_keeper(settings, self.model, self.memory)
         self.stream_target = STREAM_TARGETS[settings.stream_unknown]
         self.optimizer = torch.optim.AdamW(
             backbone.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True
         )
+        if shared := list(head.parameters()):
+            self.optimizer.add_param_group({"params": shared, "lr": SHARED_RATE * settings.head_lr})
         self.steps = 0
 
     @classmethod
@@ -89,6 +101,8 @@ class Learner:
     ) -> Learner:
         """Build a learner. `backbone` may be a name for `load_backbone`; `settings` are fields of `LearnerSettings`."""
         checked = validated(LearnerSettings, {"method": method, **settings})
+        if checked.word_vectors is not None:
+            check_word_vectors(checked.word_vectors, checked.word_dim)
         if not isinstance(backbone, Backbone):
             backbone = load_backbone(backbone)
         return cls(checked, backbone, device, load_localiser(checked, backbone))
@@ -111,8 +125,9 @@ class Learner:
             replay = self._draw_replay()
             seen = self.augment(_unit(batch.images))
             view = self.localise(seen, self._look(seen.images))  # one forward: logits and patch features
-            told = self.stream_target(batch, view.logits)
-            loss = self.criterion(view.logits, told.labels, told.known) + self.regularise(view)
+            lesson = self.teacher(seen.images, view, batch)  # what the model of the task before says of it
+            told = self.stream_target(lesson.batch, view.logits)
+            loss = self.criterion(view.logits, told.labels, told.known) + self.regularise(view, told) + lesson.loss
             if len(replay):
                 replayed = self.model(self.augment(_unit(replay.images)).images)
                 loss = loss + self.criterion(replayed.logits, replay.labels, replay.known)
@@ -121,6 +136,9 @@ class Learner:
             if len(replay):
                 self.memory.refresh(**wanted_vectors(self.memory.wants, replayed, replay.labels, replay.known))
             self.memory.offer(kept.items)
+            self.model.head.follow(batch, view.embedding, lesson.opinion)
+            if len(replay):
+                self.model.head.follow_replay(replay, replayed.embedding)
         return Step(len(batch), len(replay), loss.item(), kept.selection)
 
     def predict(
@@ -150,7 +168,7 @@ class Learner:
         check_images(images)
         parts = [images[start : start + batch_size] for start in range(0, len(images), batch_size)]
         with self.model.looking():
-            scores = [torch.sigmoid(self.model(self._fit(part)).logits.float()).cpu() for part in parts]
+            scores = [torch.sigmoid(self.model.judge(self._fit(part)).float()).cpu() for part in parts]
         return torch.cat(scores) if len(images) else torch.zeros(0, len(self.labels))
 
     def cut(self, images: Tensor, rounds: int | None = None) -> Regions:
@@ -191,6 +209,8 @@ class Learner:
             "optimizer": {str(index): values for index, values in state.items()},
             "generator": self.generator.get_state(),
             "memory": self.memory.state_dict(),
+            "teacher": self.teacher.state_dict(),
+            "confusion": self.confusion.state_dict(),
             "localiser": _localiser_state(self.localiser),
         }
 
@@ -210,25 +230,43 @@ class Learner:
         moments = {int(index): values for index, values in state["optimizer"].items()}
         learner.optimizer.load_state_dict({"state": moments, "param_groups": groups})
         learner.memory.load_state_dict(state["memory"])
+        learner.teacher.load_state_dict(state["teacher"])
+        learner.confusion.load_state_dict(state["confusion"])
         learner.generator.set_state(state["generator"])
         learner.steps = state["steps"]
         return learner
 
     def _align(self, batch: Batch) -> Batch:
         """Take up new classes, and give the batch the learner's columns, device and image size."""
-        self._grow([name for name in batch.names if name not in self.labels])
+        if new := [name for name in batch.names if name not in self.labels]:
+            LabelSpace(new)  # a wrong name, or a file that can't be read, is told before anything changes
+            file, dim = self.settings.word_vectors, self.settings.word_dim
+            vectors = None if file is None else vectors_of_names(file, dim, new)
+            self._grow(new)
+            if vectors is not None:
+                self.model.head.take_words(vectors)
         return replace(batch.aligned(self.labels.names), images=self._fit(batch.images)).to(self.device)
 
     def _grow(self, names: Sequence[str]) -> None:
-        if names:
-            self.labels.add(names)
-            rows = self.model.head.grow(len(names), self.device)
-            self.optimizer.add_param_group({"params": rows, "lr": self.settings.head_lr})
+        """Add classes: the task before is over, and its model goes to the teacher."""
+        if len(self.labels):
+            self.teacher.begin_task(self.model)
+        self.labels.add(names)
+        rows = self.model.head.grow(len(names), self.device, self.generator)
+        self.optimizer.add_param_group({"params": rows, "lr": self.settings.head_lr})
 
     def _draw_replay(self) -> Batch:
-        draw = self.memory.sample if self.settings.replay_draw == "uniform" else self.memory.sample_evenly
-        items, unknown = draw(self.settings.replay_size), self.settings.replay_unknown
+        return self._as_batch(self.draw(self.steps))
+
+    def _as_batch(self, items: Sequence[Item]) -> Batch:
+        unknown = self.settings.replay_unknown
         return as_batch(items, self.labels.names, self.backbone.image_size, unknown).to(self.device)
+
+    def _judge(self, items: Sequence[Item]) -> tuple[Batch, Tensor]:
+        """Return items of memory as a batch, and the scores that a prediction would give them."""
+        batch = self._as_batch(items)
+        with self.model.looking():
+            return batch, torch.sigmoid(self.model.judge(batch.images).float())
 
     def _fit(self, images: Tensor) -> Tensor:
         return resize(images, self.backbone.image_size).to(self.device)

@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from cuter.backbone import Backbone
 from cuter.cut import Regions
-from cuter.learn.heads import LinearHead
+from cuter.learn.heads import Head, LinearHead, Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,7 @@ class View:
 
     Where a part of the learner asked for them: the regions that were cut, and their boxes (B, rounds, 4), half-open
     x1, y1, x2, y2 in pixels of the images before augmentation; empty where nothing was found.
+    states: vectors behind the logits, as the head describes them.
     """
 
     logits: Tensor
@@ -26,20 +27,26 @@ class View:
     grid: tuple[int, int]
     regions: Regions | None = None
     boxes: Tensor | None = None
+    states: Tensor | None = None
 
 
 class Model(nn.Module):
     """f = head ∘ backbone."""
 
-    def __init__(self, backbone: Backbone):
+    def __init__(self, backbone: Backbone, head: Head | None = None):
         super().__init__()
         self.backbone = backbone
-        self.head = LinearHead(backbone.embedding_dim)
+        self.head = head or LinearHead(backbone.embedding_dim)
 
     def forward(self, images: Tensor) -> View:
         """Look at images (B, 3, H, W): uint8, or float in 0..1."""
         features = self.backbone(images)
-        return View(self.head(features.embedding), features.embedding, features.patches, features.grid)
+        scores: Scores = self.head(features)
+        return View(scores.logits, features.embedding, features.patches, features.grid, states=scores.states)
+
+    def judge(self, images: Tensor) -> Tensor:
+        """Return the logits (B, C) of images that a prediction is made of."""
+        return self.head.judge(self.backbone(images))
 
     @contextmanager
     def looking(self) -> Iterator[None]:

@@ -13,7 +13,10 @@ from torch import Tensor
 from cuter.backbone import Backbone, load_backbone
 from cuter.cut import CutSettings, Localiser, cut_settings
 from cuter.errors import ConfigError
+from cuter.learn.confusion import Confusion
 from cuter.learn.cutouts import CutOuts
+from cuter.learn.heads import HEADS, Head
+from cuter.learn.heads.prototypes import Prototypes
 from cuter.learn.keepers import Keeper, whole_images
 from cuter.learn.localise import frozen_regions, own_regions, with_regions
 from cuter.learn.model import Model, View
@@ -26,9 +29,11 @@ from cuter.learn.selection import (
     relative_to_image,
     thresholds_by_frequency,
 )
+from cuter.learn.separation import non_sparse_separation
 from cuter.learn.settings import LEARNER, PRETRAINED, LearnerSettings
-from cuter.memory import Memory
+from cuter.memory import Item, Memory
 from cuter.stream.augment import Augmented
+from cuter.stream.batch import Batch
 
 Localise = Callable[[Augmented, View], View]
 
@@ -78,13 +83,30 @@ def make_localise(settings: LearnerSettings, cut: CutSettings, localiser: Locali
     return localise
 
 
-def make_regulariser(settings: LearnerSettings) -> Callable[[View], Tensor]:
-    """Return α·R of a view."""
-    if settings.regulariser == "none":
-        return lambda view: view.logits.new_zeros(())
-    regulariser = REGULARISERS[settings.regulariser]
-    alpha = WEIGHTS[settings.regulariser] if settings.alpha is None else settings.alpha
-    return lambda view: alpha * regulariser(view.patches, view.regions)
+def make_head(settings: LearnerSettings, dim: int, generator: torch.Generator) -> Head:
+    """Return the head for embeddings of `dim` numbers."""
+    return HEADS[settings.head](settings, dim, generator)
+
+
+def make_regulariser(settings: LearnerSettings, head: Head) -> Callable[[View, Batch], Tensor]:
+    """Return what a view and what is told of its labels should obey: α·R of the patches, λ·(reg + sep) of the head."""
+    terms: list[Callable[[View, Batch], Tensor]] = []
+    if settings.regulariser != "none":
+        regulariser = REGULARISERS[settings.regulariser]
+        alpha = WEIGHTS[settings.regulariser] if settings.alpha is None else settings.alpha
+        terms.append(lambda view, _: alpha * regulariser(view.patches, view.regions))
+    if isinstance(head, Prototypes) and settings.separation:
+        terms.append(lambda view, told: settings.separation * non_sparse_separation(head, view.embedding, told))
+    return lambda view, told: sum((term(view, told) for term in terms), start=view.logits.new_zeros(()))
+
+
+def make_draw(settings: LearnerSettings, memory: Memory, confusion: Confusion) -> Callable[[int], list[Item]]:
+    """Return what draws items to replay, in the step of this number."""
+    count = settings.replay_size
+    if settings.replay_draw == "confused":
+        return lambda step: confusion.sample(count, step)
+    draw = memory.sample if settings.replay_draw == "uniform" else memory.sample_evenly
+    return lambda _: draw(count)
 
 
 def make_keeper(settings: LearnerSettings, model: Model, memory: Memory) -> Keeper:

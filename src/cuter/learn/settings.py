@@ -1,5 +1,6 @@
 """What a learner can be told. Every field is also a command-line option and a field of a run's configuration."""
 
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, field_validator, model_validator
@@ -20,8 +21,9 @@ class LearnerSettings(BaseModel):
 
     method: str = Field(
         "rs",
-        description="Method, a named choice of the settings below: finetune, rs, cuter, cuter-paper, cuter-frozen, "
-        "cutrep, or cuter+REGULARISER. What you give yourself goes before it.",
+        description="Method, a named choice of the settings below; 'cuter methods' tells what each chooses: finetune, "
+        "joint, rs, gss, icarl, nsce, krt, apple, prs, ocdm, agcn, agcn++, cuter, cuter-paper, cuter-frozen, cutrep, "
+        "cutrep-prs, cutrep-ocdm, cuter-krt, cuter-agcn, or cuter+REGULARISER. What you give yourself goes before it.",
     )
     keeper: Literal["whole-images", "cut-outs"] = Field(
         "whole-images",
@@ -45,6 +47,62 @@ class LearnerSettings(BaseModel):
     )
     memory_codec: Literal["raw", "jpeg", "webp"] = Field(
         "raw", description="How memory stores pixels: raw; jpeg or webp hold several times more in as many bytes."
+    )
+    head: str = Field(
+        "linear",
+        description="How features become scores: linear, prototypes, class-attention or label-graph.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
+    attention_tokens: Literal["by-task", "by-class"] = Field(
+        "by-task",
+        description="Head 'class-attention': tokens by-task, as in KRT, or by-class.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
+    graph_nodes: Literal["labels", "images"] = Field(
+        "labels",
+        description="Head 'label-graph': nodes of labels, as in AGCN, or of labels as they show in images (AGCN++).",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
+    word_vectors: Path | None = Field(
+        None,
+        description="Head 'label-graph': file of word vectors for class names, GloVe's text format; without one label "
+        "embeddings are learned.",
+    )
+    word_dim: int = Field(300, ge=1, description="Head 'label-graph': numbers in a label embedding or word vector.")
+    teacher: str = Field(
+        "none",
+        description="What the model of the task before says of labels that nobody looked for: none, distil (its "
+        "scores), pseudo (labels), or soft-graph (scores and label nodes).",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
+    distil_weight: float = Field(1.0, ge=0, description="Teachers 'distil', 'soft-graph': weight of the distillation.")
+    pseudo_threshold: Literal["running", "by-class"] = Field(
+        "running",
+        description="Teacher 'pseudo': one running threshold for all classes, as in KRT, or one by-class.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
+    pseudo_rate: float = Field(
+        1.4 / 20,
+        gt=0,
+        lt=1,
+        description="Teacher 'pseudo': pseudo-labels wanted, for each image and old class; KRT has 1.4/20 on VOC and "
+        "2.9/80 on COCO.",
+    )
+    token_weight: float = Field(
+        0.0,
+        ge=0,
+        description="Teacher 'pseudo', head 'class-attention': weight of KRT's token loss; there 80 on VOC, 100 on "
+        "COCO.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
+    node_weight: float = Field(
+        1.0, ge=0, description="Teacher 'soft-graph': weight of old label nodes staying in place."
+    )
+    relation_weight: float = Field(
+        0.0,
+        ge=0,
+        description="Teacher 'soft-graph': weight of old label nodes keeping their cosines to each other.",
+        json_schema_extra=CHOSEN_BY_METHOD,
     )
     rounds: int = Field(2, ge=1, description="Cut-outs: regions looked for in each image.")
     localiser: str = Field(
@@ -74,10 +132,14 @@ class LearnerSettings(BaseModel):
         json_schema_extra=CHOSEN_BY_METHOD,
     )
     replay_size: int = Field(6, ge=0, description="Items replayed in each step.")
-    replay_draw: Literal["uniform", "by-class"] = Field(
+    replay_draw: Literal["uniform", "by-class", "confused"] = Field(
         "uniform",
-        description="How replayed items are drawn: uniform, or by-class, from each class by turns.",
+        description="How replayed items are drawn: uniform; by-class, from each class by turns; or confused, of "
+        "classes that are taken for each other, as in NsCE.",
         json_schema_extra=CHOSEN_BY_METHOD,
+    )
+    confusion_steps: int = Field(
+        50, ge=1, description="Replay of 'confused': steps after which memory is looked through for confused classes."
     )
     replay_unknown: Literal["absent", "ignored"] = Field(
         "absent",
@@ -92,8 +154,20 @@ class LearnerSettings(BaseModel):
     alpha: float | None = Field(
         None, ge=0, description="Weight of the regulariser; by default its gradient is about a tenth of the loss's."
     )
+    separation: float = Field(
+        0.0,
+        ge=0,
+        description="Head 'prototypes': weight of NsCE's terms, which keep classes apart and the classifier from being "
+        "sparse; there 0.1 or 0.01.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
     lr: float = Field(2e-5, gt=0, description="Learning rate of AdamW for the backbone.")
-    head_lr: float = Field(1e-3, gt=0, description="Learning rate for the head, whose rows start from nothing.")
+    head_lr: float = Field(
+        1e-3,
+        gt=0,
+        description="Learning rate for what new classes bring to the head; what all classes share there has a tenth.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
     weight_decay: float = Field(1e-4, ge=0, description="Weight decay of AdamW.")
     augment: Augmentation = Field("flip", description="Augmentation: flip, paper (RandAugment and cut-out) or none.")
     features: str | None = Field(
@@ -112,7 +186,7 @@ class LearnerSettings(BaseModel):
         from cuter.learn.recipe import METHODS  # here, because torch comes with it and --help must not wait for it
 
         name = values.get("method", cls.model_fields["method"].default)
-        return {**METHODS[name].choices, **values} if isinstance(name, str) else values
+        return {**METHODS[name].choices_for(cls), **values} if isinstance(name, str) else values
 
     @model_validator(mode="after")
     def _scarce_classes_are_not_asked_for_more(self) -> "LearnerSettings":
@@ -129,12 +203,35 @@ class LearnerSettings(BaseModel):
         MEMORIES[self.memory].require_power(self.memory_power)
         return self
 
+    @model_validator(mode="after")
+    def _parts_go_together(self) -> "LearnerSettings":
+        from cuter.learn.combinations import check_combination
+
+        check_combination(self)
+        return self
+
     @field_validator("memory")
     @classmethod
     def _known_memory(cls, name: str) -> str:
         from cuter.memory import MEMORIES
 
         MEMORIES[name]
+        return name
+
+    @field_validator("head")
+    @classmethod
+    def _known_head(cls, name: str) -> str:
+        from cuter.learn.heads import HEADS
+
+        HEADS[name]
+        return name
+
+    @field_validator("teacher")
+    @classmethod
+    def _known_teacher(cls, name: str) -> str:
+        from cuter.learn.teachers import TEACHERS
+
+        TEACHERS[name]
         return name
 
     @field_validator("regulariser")

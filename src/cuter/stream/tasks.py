@@ -102,11 +102,22 @@ def _check_classes(names: Sequence[str], classes: Sequence[str], where: str) -> 
         raise ConfigError(f"{where}: class {twice!r} appears twice")
 
 
-def plan_stream(samples: Sequence[Sample], tasks: Sequence[Task], seed: int, blurry: float = 0.0) -> list[list[Visit]]:
+def with_all_before(tasks: Sequence[Task]) -> list[Task]:
+    """Return tasks of which each has the classes of all those before it as well: joint learning of all seen so far."""
+    return [
+        Task(task.name, tuple(name for earlier in tasks[:number] for name in earlier.classes))
+        for number, task in enumerate(tasks, start=1)
+    ]
+
+
+def plan_stream(
+    samples: Sequence[Sample], tasks: Sequence[Task], seed: int, blurry: float = 0.0, *, passes: int = 1
+) -> list[list[Visit]]:
     """Return the visits of each task in the order in which they arrive.
 
     A task holds every image with at least one of its classes, so an image recurs in several tasks, each time with
     that task's labels only. With `blurry` > 0, that share of each task's visits arrives during a neighbouring task.
+    With several `passes` all visits of a task come as often, each time in another order.
     """
     if not 0 <= blurry < 1:
         raise ConfigError(f"blurry must be a share from 0 up to (not including) 1, not {blurry}")
@@ -114,7 +125,7 @@ def plan_stream(samples: Sequence[Sample], tasks: Sequence[Task], seed: int, blu
     plan = [_visits(samples, task) for task in tasks]
     if blurry and len(tasks) > 1:
         plan = _blur(plan, blurry, rng)
-    return [[visits[i] for i in rng.permutation(len(visits))] for visits in plan]
+    return [[visits[i] for _ in range(passes) for i in rng.permutation(len(visits))] for visits in plan]
 
 
 def _visits(samples: Sequence[Sample], task: Task) -> list[Visit]:

@@ -11,6 +11,7 @@ BETTER = {  # what goes beyond the paper; docs/cuter.md tells what each brings
     "stream_unknown": "absent-if-sure",
 }
 CUTER = PAPER | BETTER
+CUTREP = CUTER | {"memory": "reservoir", "replay_draw": "uniform", "fallback": "none"}
 
 METHODS.register("cuter")(
     Recipe("Replays cut-outs that are certain to show one class, from a memory that balances the classes.", CUTER)
@@ -23,10 +24,7 @@ METHODS.register("cuter-frozen")(
     )
 )
 METHODS.register("cutrep")(
-    Recipe(
-        "Replays cut-outs from a reservoir, without re-balancing (the paper's Cut.Rep).",
-        CUTER | {"memory": "reservoir", "replay_draw": "uniform", "fallback": "none"},
-    )
+    Recipe("Replays cut-outs from a reservoir, without re-balancing (the paper's Cut.Rep).", CUTREP)
 )
 for name in REGULARISERS:
     METHODS.register(f"cuter+{name}")(Recipe(f"CUTER with the regulariser {name}.", CUTER | {"regulariser": name}))

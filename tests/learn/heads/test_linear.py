@@ -1,17 +1,23 @@
 import torch
 
+from cuter.backbone.features import Features
 from cuter.learn.heads import LinearHead
+
+
+def features(count: int, dim: int) -> Features:
+    tokens = torch.randn(count, 4, dim)
+    return Features(torch.randn(count, dim), tokens, (2, 2), tokens)
 
 
 def test_growing_keeps_the_old_classes() -> None:
     head = LinearHead(4)
-    assert head(torch.randn(3, 4)).shape == (3, 0)
+    seen = features(3, 4)
+    assert head(seen).logits.shape == (3, 0)
     head.grow(2)
     torch.nn.init.normal_(head.weights[0])
-    embedding = torch.randn(3, 4)
-    before = head(embedding)
+    before = head(seen).logits
     head.grow(5)
-    after = head(embedding)
+    after = head(seen).logits
     assert after.shape == (3, 7)
     torch.testing.assert_close(after[:, :2], before)
     assert (after[:, 2:] == 0).all(), "a new class begins undecided"
@@ -21,4 +27,4 @@ def test_growing_keeps_the_old_classes() -> None:
 def test_ten_thousand_classes() -> None:
     head = LinearHead(8)
     head.grow(10_000)
-    assert head(torch.randn(2, 8)).shape == (2, 10_000)
+    assert head(features(2, 8)).logits.shape == (2, 10_000)

@@ -1,0 +1,78 @@
+"""Prototypes: rows that are trained, class means that predict (iCaRL, Rebuffi et al. 2017; NsCE, Wang et al. 2024)."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from cuter.backbone.features import Features
+from cuter.learn.heads.base import HEADS, Head
+from cuter.learn.heads.linear import LinearHead
+from cuter.stream.batch import Batch
+
+if TYPE_CHECKING:
+    from cuter.learn.settings import LearnerSettings
+
+MOMENTUM = 0.95  # of a mean, for each step that shows its class (NsCE)
+POSITIVE_COSINE = 0.5  # from here on a label counts as given (CUTER, appendix) …
+POSITIVE_SCORE = 0.8  # … and so it gets the score from which on the field counts a label as given
+STEEPNESS = 10.0  # of the score as the cosine passes that point; the order of images by score does not depend on it
+
+
+class Prototypes(LinearHead):
+    """A linear head that is trained, beside a mean direction for each class, to which images are compared.
+
+    Means are of embeddings of length 1, and they follow the stream and the replay by `MOMENTUM`: iCaRL's means of all
+    that memory holds would need a pass over memory before every prediction, and old embeddings would not do, because
+    features move. A class that was never shown has no mean: its cosine is 0.
+    """
+
+    means: Tensor
+
+    def __init__(self, dim: int):
+        super().__init__(dim)
+        self.register_buffer("means", torch.zeros(0, dim))
+
+    def grow(
+        self, count: int, device: torch.device | None = None, generator: torch.Generator | None = None
+    ) -> list[nn.Parameter]:
+        """Add `count` classes without a mean."""
+        self.means = torch.cat([self.means, self.means.new_zeros(count, self.dim)]).to(device)
+        return super().grow(count, device, generator)
+
+    def cosines(self, embedding: Tensor) -> Tensor:
+        """Return the cosines (B, C) of embeddings (B, D) to the class means."""
+        return F.normalize(embedding.float(), dim=1) @ F.normalize(self.means, dim=1).T
+
+    def judge(self, features: Features) -> Tensor:
+        """Return logits that pass `POSITIVE_SCORE` where cosines pass `POSITIVE_COSINE`, in the order of the cosines.
+
+        So F1 at the threshold 0.8 is that of the rule 'positive where the cosine exceeds 0.5'.
+        """
+        at_border = math.log(POSITIVE_SCORE / (1 - POSITIVE_SCORE))
+        return at_border + STEEPNESS * (self.cosines(features.embedding) - POSITIVE_COSINE)
+
+    @torch.no_grad()
+    def follow(self, batch: Batch, embedding: Tensor, opinion: Tensor | None) -> None:
+        """Move the means of the classes that images have towards these images."""
+        units = F.normalize(embedding.detach().float(), dim=1)
+        shown = batch.labels.any(dim=0)
+        labels = batch.labels[:, shown].to(units)
+        now = (labels.T @ units) / labels.sum(dim=0).unsqueeze(1)
+        before = self.means[shown]
+        is_first = (before == 0).all(dim=1, keepdim=True)
+        self.means[shown] = torch.where(is_first, now, MOMENTUM * before + (1 - MOMENTUM) * now)
+
+    def follow_replay(self, batch: Batch, embedding: Tensor) -> None:
+        """Do the same for what was replayed: the means of old classes move with the features."""
+        self.follow(batch, embedding, None)
+
+
+@HEADS.register("prototypes")
+def prototypes(settings: LearnerSettings, dim: int, generator: torch.Generator) -> Head:
+    """Make a head with class means."""
+    return Prototypes(dim)

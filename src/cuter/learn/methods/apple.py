@@ -1,0 +1,17 @@
+"""APPLE-style: a threshold and a token for each class, exemplars from clusters (after Song et al. 2024)."""
+
+from cuter.learn.recipe import METHODS, Recipe
+
+METHODS.register("apple")(
+    Recipe(
+        "APPLE-style: labels old classes with a threshold for each, and replays images from different clusters.",
+        {
+            "keeper": "whole-images",
+            "memory": "cluster",
+            "head": "class-attention",
+            "attention_tokens": "by-class",
+            "teacher": "pseudo",
+            "pseudo_threshold": "by-class",
+        },
+    )
+)

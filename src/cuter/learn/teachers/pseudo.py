@@ -1,0 +1,76 @@
+"""Pseudo-labels: the model of the task before fills in the labels of old classes (KRT, Dong et al. 2023; APPLE)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from cuter.learn.model import Model, View
+from cuter.learn.teachers.base import TEACHERS, Lesson, Teacher
+from cuter.learn.teachers.thresholds import RunningThreshold, ThresholdsByClass
+from cuter.stream.batch import Batch
+
+if TYPE_CHECKING:
+    from cuter.learn.settings import LearnerSettings
+
+
+@TEACHERS.register("pseudo")
+class PseudoLabels(Teacher):
+    """Says of every old class that nobody looked for: present where the earlier score exceeds a threshold, else absent.
+
+    With tokens of tasks (the head `class-attention`) and a `token_weight`, KRT's token loss comes on top. Labels that
+    were only guessed do not enter memory.
+    """
+
+    def __init__(self, settings: LearnerSettings):
+        super().__init__()
+        by_class = settings.pseudo_threshold == "by-class"
+        self.thresholds = (ThresholdsByClass if by_class else RunningThreshold)(settings.pseudo_rate)
+        self.token_weight = settings.token_weight
+
+    def begin_task(self, model: Model) -> None:
+        """Take the model of the task that is over."""
+        super().begin_task(model)
+        self.thresholds.begin_task()
+
+    def __call__(self, images: Tensor, view: View, batch: Batch) -> Lesson:
+        """Count what is given, then teach."""
+        self.thresholds.count(batch.labels)
+        return super().__call__(images, view, batch)
+
+    def teach(self, opinion: View, view: View, batch: Batch) -> Lesson:
+        """Add the labels, and ask that old tokens bring back what they brought."""
+        scores = torch.sigmoid(opinion.logits.float())
+        old = scores.shape[1]
+        unknown = ~batch.known[:, :old]
+        labels, known = batch.labels.clone(), batch.known.clone()
+        labels[:, :old] |= unknown & (scores > self.thresholds.follow(scores, unknown))
+        known[:, :old] = True
+        loss = view.logits.new_zeros(())
+        if self.token_weight and opinion.states is not None and view.states is not None:
+            loss = self.token_weight * token_loss(opinion.states, view.states, view.logits.shape, old)
+        return Lesson(replace(batch, labels=labels, known=known), loss, opinion.logits)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all that is needed to go on exactly as before."""
+        return super().state_dict() | {"thresholds": self.thresholds.state_dict()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take over a saved state."""
+        super().load_state_dict(state)
+        self.thresholds.load_state_dict(state["thresholds"])
+
+
+def token_loss(old: Tensor, new: Tensor, shape: torch.Size, old_classes: int) -> Tensor:
+    """Return √(C / C_new) · (1 - cos) of what old tokens bring back (B, tasks, D), all side by side, divided by B · C.
+
+    KRT weighs it by λ against a sum over images and classes (B, C), where ours is a mean: dividing keeps the balance.
+    """
+    images, classes = shape
+    cosines = F.cosine_similarity(new[:, : old.shape[1]].flatten(1), old.flatten(1), dim=1)
+    return (1 - cosines).mean() * math.sqrt(classes / (classes - old_classes)) / (images * classes)

@@ -1,0 +1,86 @@
+"""Class means, and what becomes of cosines."""
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics.pairwise import cosine_similarity
+
+from cuter.backbone.features import Features
+from cuter.learn.heads.prototypes import MOMENTUM, Prototypes
+from cuter.stream.batch import Batch
+
+
+def batch(labels: list[list[str]]) -> Batch:
+    images = torch.zeros(len(labels), 3, 8, 8, dtype=torch.uint8)
+    return Batch.of(images, labels, known=["a", "b", "c"]).aligned(("a", "b", "c"))
+
+
+def seen(embedding: torch.Tensor) -> Features:
+    return Features(embedding, embedding[:, None], (1, 1), embedding[:, None])
+
+
+def test_means_are_running_means_of_directions_by_class() -> None:
+    generator = torch.Generator().manual_seed(0)
+    head = Prototypes(5)
+    head.grow(3)
+    expected: dict[str, np.ndarray] = {}
+    for labels in ([["a"], ["a", "b"], []], [["b"], ["b"], ["a"]]):
+        embedding = torch.randn(3, 5, generator=generator) * 7
+        head.follow(batch(labels), embedding, None)
+        rows = embedding.double().numpy()
+        rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        for name in "ab":
+            now = np.mean([row for row, given in zip(rows, labels, strict=True) if name in given], axis=0)
+            expected[name] = MOMENTUM * expected[name] + (1 - MOMENTUM) * now if name in expected else now
+    np.testing.assert_allclose(head.means[:2].numpy(), [expected["a"], expected["b"]], rtol=1e-5)
+    assert (head.means[2] == 0).all()
+
+
+def test_what_is_replayed_moves_means_too() -> None:
+    head = Prototypes(2)
+    head.grow(3)
+    head.follow(batch([["a"]]), torch.tensor([[1.0, 0.0]]), None)
+    head.follow_replay(batch([["a"]]), torch.tensor([[0.0, 3.0]]))
+    torch.testing.assert_close(head.means[0], torch.tensor([MOMENTUM, 1 - MOMENTUM]))
+
+
+def test_scores_pass_the_threshold_where_cosines_pass_a_half_and_have_their_order() -> None:
+    generator = torch.Generator().manual_seed(1)
+    head = Prototypes(4)
+    head.grow(3)
+    head.means[:2] = torch.randn(2, 4, generator=generator)
+    embedding = torch.randn(200, 4, generator=generator)
+    cosines = cosine_similarity(embedding.numpy(), head.means[:2].numpy())
+    scores = torch.sigmoid(head.judge(seen(embedding))).numpy()
+    assert ((scores[:, :2] > 0.8) == (cosines > 0.5)).all()
+    for column in range(2):
+        assert (np.argsort(scores[:, column]) == np.argsort(cosines[:, column])).all()
+    assert len(np.unique(scores[:, 0])) == 200, "no two become equal"
+    never_shown = 1 / (1 + math.exp(5 - math.log(4)))
+    np.testing.assert_allclose(scores[:, 2], never_shown, rtol=1e-5)
+
+
+def test_what_is_trained_are_rows_not_means() -> None:
+    head = Prototypes(3)
+    head.grow(2)
+    torch.nn.init.ones_(head.weights[0])
+    embedding = torch.randn(4, 3)
+    torch.testing.assert_close(head(seen(embedding)).logits, embedding.sum(dim=1, keepdim=True).expand(4, 2))
+
+
+def test_means_of_old_classes_stay_when_new_ones_come() -> None:
+    head = Prototypes(3)
+    head.grow(2)
+    head.means.fill_(2.0)
+    head.grow(1)
+    assert head.means.tolist() == [[2.0] * 3, [2.0] * 3, [0.0] * 3]
+
+
+@pytest.mark.parametrize("labels", [[], [[], []]])
+def test_nothing_to_follow(labels: list[list[str]]) -> None:
+    head = Prototypes(3)
+    head.grow(3)
+    head.follow(batch(labels), torch.randn(len(labels), 3), None)
+    assert (head.means == 0).all()
