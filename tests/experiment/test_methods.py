@@ -15,7 +15,7 @@ def test_every_method_is_there_with_its_parts() -> None:
         "teacher": "pseudo",
         "regulariser": "none",
     }
-    assert found["krt"]["settings"] == {"token_weight": 80.0}
+    assert found["krt"]["settings"] == {"token_weight": 80.0, "head_lr": 0.003}
     assert found["finetune"]["parts"]["memory"] == "none"
     assert found["joint"]["settings"]["shown"] == "all-tasks"
     assert found["cuter+fiedler"]["parts"]["regulariser"] == "fiedler"

@@ -41,6 +41,8 @@ def test_logits_are_the_embedding_times_nodes_after_two_graph_convolutions(by_im
         embeddings = torch.cat(list(one.embeddings))
         if one.look is not None:
             patches, asks = features.tokens[image], embeddings @ one.look.asks
+            patches = patches - patches.mean(dim=1, keepdim=True)
+            patches = patches / (patches.var(dim=1, correction=0, keepdim=True) + 1e-5).sqrt()
             weights = torch.softmax(asks @ patches.T / math.sqrt(8), dim=1)
             embeddings = embeddings + (weights @ patches) @ one.look.brings
         hidden = matrix @ (embeddings @ one.first)

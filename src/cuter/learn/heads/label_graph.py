@@ -97,6 +97,7 @@ class LookForLabels(nn.Module):
 
     def forward(self, labels: Tensor, patches: Tensor) -> Tensor:
         """Return (B, C, word_dim) for label embeddings (C, word_dim) and patches (B, n, D)."""
+        patches = F.layer_norm(patches, patches.shape[2:])  # so that what is found does not outweigh the label itself
         fit = (labels @ self.asks) @ patches.transpose(1, 2) / math.sqrt(patches.shape[2])  # (B, C, n)
         return F.softmax(fit, dim=-1) @ patches @ self.brings
 

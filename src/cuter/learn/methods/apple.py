@@ -12,6 +12,7 @@ METHODS.register("apple")(
             "attention_tokens": "by-class",
             "teacher": "pseudo",
             "pseudo_threshold": "by-class",
+            "head_lr": 3e-3,  # as in KRT
         },
     )
 )
