@@ -80,6 +80,18 @@ def test_unknown_labels_move_nothing(tiny: Backbone) -> None:
     assert torch.equal(one.model.head.weights[0], before)
 
 
+def test_what_classes_bring_and_what_they_share_learn_at_rates_of_their_own(tiny: Backbone) -> None:
+    one = learner(tiny, "agcn", lr=1e-5, head_lr=1e-3)
+    one.observe(batch(2, ["cat"]))
+    one.observe(batch(2, ["dog"]))
+    head = one.model.head
+    rates = {id(parameter): group["lr"] for group in one.optimizer.param_groups for parameter in group["params"]}
+    assert {rates[id(parameter)] for parameter in one.backbone.parameters()} == {1e-5}
+    assert {rates[id(parameter)] for parameter in head.embeddings} == {1e-3}
+    assert {rates[id(parameter)] for parameter in (head.first, head.second)} == {1e-4}
+    assert len(rates) == len(list(one.model.parameters())), "every parameter is in one group"
+
+
 def test_replay_holds_back_forgetting(tiny: Backbone) -> None:
     """Loss on the first task after learning the second: lower with memory than without."""
     state = {name: value.clone() for name, value in tiny.state_dict().items()}

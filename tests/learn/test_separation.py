@@ -13,7 +13,7 @@ from cuter.stream.batch import Batch
 
 def by_loops(head: Prototypes, embedding: torch.Tensor, told: Batch) -> float:
     """-(‖W_old‖₁ / ‖W_old‖₂) / d + mean over images of the mean over known classes with a prototype of (cos - t)²."""
-    old = [float(number) for block in list(head.weights)[:-1] for number in block.flatten()]
+    old = [number for block in list(head.weights)[:-1] for number in block.flatten().tolist()]
     total = -(sum(map(abs, old)) / math.sqrt(sum(x * x for x in old))) / embedding.shape[1] if any(old) else 0.0
     classes, images = len(head.means), []
     for feature, labels, known in zip(embedding, told.labels, told.known, strict=True):

@@ -96,7 +96,7 @@ class LearnerSettings(BaseModel):
         json_schema_extra=CHOSEN_BY_METHOD,
     )
     node_weight: float = Field(
-        1.0, ge=0, description="Teacher 'soft-graph': weight of old label nodes staying in place."
+        1000.0, ge=0, description="Teacher 'soft-graph': weight of old label nodes staying in place."
     )
     relation_weight: float = Field(
         0.0,

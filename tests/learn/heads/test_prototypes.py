@@ -1,14 +1,17 @@
 """Class means, and what becomes of cosines."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from sklearn.metrics.pairwise import cosine_similarity
 
+from cuter.backbone import Backbone
 from cuter.backbone.features import Features
 from cuter.learn.heads.prototypes import MOMENTUM, Prototypes
+from cuter.learn.learner import Learner
 from cuter.stream.batch import Batch
 
 
@@ -84,3 +87,19 @@ def test_nothing_to_follow(labels: list[list[str]]) -> None:
     head.grow(3)
     head.follow(batch(labels), torch.randn(len(labels), 3), None)
     assert (head.means == 0).all()
+
+
+def test_a_learner_predicts_by_its_means_and_replay_moves_those_of_old_classes(tiny: Backbone) -> None:
+    one = Learner.create("icarl", backbone=tiny, device="cpu", memory_images=8, lr=1e-2)
+    pixels = torch.randint(256, (4, 3, 32, 32), dtype=torch.uint8)
+    one.observe(Batch.of(pixels, [["a"]] * 4))
+    head: Any = one.model.head
+    before = head.means.clone()
+    one.observe(Batch.of(255 - pixels, [["b"]] * 4))
+    assert not torch.equal(head.means[0], before[0])
+    with torch.no_grad():
+        head.weights[0].fill_(100.0)  # what is trained has no say
+        predicted = one.probabilities(pixels)
+        expected = cosine_similarity(one.model.eval()(pixels).embedding.numpy(), head.means.numpy())
+    logits = np.log(0.8 / 0.2) + 10 * (expected - 0.5)
+    np.testing.assert_allclose(predicted.numpy(), 1 / (1 + np.exp(-logits)), rtol=1e-4)

@@ -16,6 +16,6 @@ METHODS.register("agcn")(
 METHODS.register("agcn++")(
     Recipe(
         "AGCN with nodes of each image, and old nodes that keep their relations (after the abstract of AGCN++).",
-        REPLAY | AGCN | {"graph_nodes": "images", "relation_weight": 1.0},
+        REPLAY | AGCN | {"graph_nodes": "images", "relation_weight": 0.2},
     )
 )
