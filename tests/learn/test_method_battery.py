@@ -14,8 +14,7 @@ from cuter.learn.recipe import METHODS
 from cuter.measure.metrics import multilabel_scores
 from cuter.stream.batch import Batch
 
-# A regulariser adds to a loss and has no state: tests/learn/test_regularisers.py has methods that only choose one more.
-methods = pytest.mark.parametrize("method", [name for name in METHODS if "regulariser" not in METHODS[name].choices])
+methods = pytest.mark.parametrize("method", list(METHODS))
 
 SETTINGS: dict[str, Any] = {"memory_images": 8, "replay_size": 3, "augment": "none"}
 OFTEN = {"confusion_steps": 2}  # where a method looks for confused classes, within the few steps of a test
@@ -58,7 +57,8 @@ def test_it_learns_what_it_is_shown(tiny: Backbone, method: str) -> None:
     bright = torch.randint(190, 256, (4, 3, 32, 32), dtype=torch.uint8, generator=generator)
     shown = Batch.of(torch.cat([dark, bright]), [["night"]] * 4 + [["day"]] * 4)
     losses = [one.observe(shown).loss for _ in range(15)]
-    assert sum(losses[-3:]) < sum(losses[1:4]), "after the first step, which has nothing to replay"
+    if one.settings.regulariser == "none":  # else the loss also has a term of patches, which are noise here
+        assert sum(losses[-3:]) < sum(losses[1:4]), "after the first step, which has nothing to replay"
     night, day = one.predict(torch.stack([dark[0], bright[0]]))
     assert night["night"] > night["day"]
     assert day["day"] > day["night"]
@@ -157,7 +157,7 @@ def test_a_class_that_never_appears(tiny: Backbone, method: str) -> None:
 @methods
 def test_thousands_of_classes(tiny: Backbone, method: str) -> None:
     one = learner(tiny, method)
-    most = 500 if one.settings.head == "label-graph" else 3_000  # a graph has edges between all pairs
+    most = 500 if one.settings.head == "label-graph" else 10_000  # a graph has edges between all pairs
     names = [f"class {i}" for i in range(most)]
     one.observe(batch(2, names))
     one.observe(batch(2, names, seed=1))
@@ -170,7 +170,7 @@ def test_the_budget_of_memory_holds(tiny: Backbone, method: str) -> None:
     for seed in range(4):
         one.observe(batch(4, ["cat", "dog"], seed))
         assert one.memory.pixels <= 5 * 32 * 32
-    if one.settings.keeper == "whole-images":  # what is offered of others depends on what the model is certain of
+    if one.settings.keeper == "whole-images" or method == "cuter":  # others: as the model is certain of what they see
         assert one.memory.fill > 0.5
 
 
