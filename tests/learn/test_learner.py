@@ -12,6 +12,7 @@ from cuter.backbone import Backbone
 from cuter.cut import Localiser
 from cuter.errors import BatchError, CheckpointError, ConfigError, CuterError, DataError, UnknownNameError
 from cuter.learn.learner import Learner
+from cuter.learn.recipe import METHODS
 from cuter.stream.batch import Batch
 from cuter.stream.resize import resize
 
@@ -250,3 +251,16 @@ def test_a_damaged_learner_is_refused(tiny: Backbone, tmp_path: Path) -> None:
         Learner.load(tmp_path / "saved")
     with pytest.raises(CheckpointError, match="not a whole checkpoint"):
         Learner.load(tmp_path / "nothing")
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if "regulariser" in METHODS[name].choices])
+def test_it_learns_beside_a_regulariser(tiny: Backbone, method: str) -> None:
+    """Dark images are 'night', bright ones 'day': after some steps the scores must say so."""
+    one = learner(tiny, method, augment="none", lr=1e-3)
+    dark = torch.randint(0, 60, (6, 3, 32, 32), dtype=torch.uint8)
+    bright = torch.randint(190, 256, (6, 3, 32, 32), dtype=torch.uint8)
+    for _ in range(25):
+        one.observe(Batch.of(torch.cat([dark, bright]), [["night"]] * 6 + [["day"]] * 6))
+    night, day = one.predict(torch.stack([dark[0], bright[0]]))
+    assert night["night"] > night["day"]
+    assert day["day"] > day["night"]
