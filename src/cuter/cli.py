@@ -18,6 +18,7 @@ from rich.text import Text
 from cuter.errors import ConfigError, CuterError
 from cuter.experiment.config import RunConfig, load_config
 from cuter.options import given, with_options_of
+from cuter.paper.command import paper
 from cuter.pretrain.settings import PretrainSettings
 
 MANUAL = """
@@ -40,6 +41,7 @@ First steps:
     cuter assess --backbone dino-vits16 --backbone mae-vitb16
               --dataset voc --data-root VOCdevkit   which backbone cuts best
     cuter pretrain --images tiles/                  a backbone of your own, without labels
+    cuter paper --list                              the paper's tables, each as one command
 
 Progress and tables go to stderr; --json puts results on stdout. Exit codes: 0 done, 1 something unreadable was found,
 2 a mistake in the input, 130 stopped by Ctrl-C.
@@ -54,6 +56,7 @@ app = typer.Typer(
 )
 data = typer.Typer(no_args_is_help=True, help="Look at data sets.")
 app.add_typer(data, name="data")
+app.command()(paper)
 
 # Said by several commands.
 BACKBONE = "Short name, hub id, local folder or original checkpoint file."

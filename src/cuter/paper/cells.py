@@ -1,0 +1,73 @@
+"""Figures as text, the same in every format of a table."""
+
+from __future__ import annotations
+
+from cuter.paper.columns import COLUMNS
+from cuter.paper.orderings import Ordering
+from cuter.paper.results import Results
+from cuter.paper.statistics import Difference, Spread
+from cuter.paper.suite import Row
+
+NOTHING = "–"
+
+
+def figure(spread: Spread | None, column: str, sign: str = " ± ") -> str:
+    """Return mean ± std, or the mean alone of one seed."""
+    if spread is None:
+        return NOTHING
+    digits = COLUMNS[column].digits
+    deviation = "" if spread.std is None or digits == 0 else f"{sign}{spread.std:.{digits}f}"
+    return f"{spread.mean:.{digits}f}{deviation}"
+
+
+def change(difference: Difference | None, digits: int = 1) -> str:
+    """Return a difference with its interval, or with its standard error where it has no interval."""
+    if difference is None:
+        return NOTHING
+    text = f"{difference.mean:+.{digits}f}"
+    if difference.interval:
+        return f"{text} [{difference.interval[0]:+.{digits}f}, {difference.interval[1]:+.{digits}f}]"
+    return text if difference.error is None else f"{text} ± {difference.error:.{digits}f}"
+
+
+def published_ordering(ordering: Ordering) -> str:
+    """Return what the paper says of two rows."""
+    sign = ">" if ordering.published > 0 else "<" if ordering.published < 0 else "="
+    noise = ", within its own noise" if ordering.clear is False else ""
+    return f"{ordering.row} {sign} {ordering.other} by {abs(ordering.published):.2f}{noise}"
+
+
+def seeds(results: Results, row: Row) -> str:
+    """Return how many seeds of a row are finished, and of how many if not all are."""
+    done = results.finished(row)
+    return str(done) if done == results.seeds else f"{done}/{results.seeds}"
+
+
+def explanations(results: Results) -> list[str]:
+    """Return what must be said under a table: definitions, what stands in brackets, what an interval can tell."""
+    suite = results.suite
+    texts = [f"{COLUMNS[column].label}: {COLUMNS[column].definition}." for column in suite.columns]
+    if any(row.published for row in results.rows):
+        texts.append("In brackets: what the paper has, mean of its five repeats with its own backbone on all images.")
+    texts += suite.notes
+    if results.seeds > 1:
+        texts.append(f"mean ± standard deviation (n - 1) over {results.seeds} seeds, or as many as are finished.")
+    return texts
+
+
+def interval_caution(results: Results) -> str:
+    """Tell what the intervals of differences can and cannot say with so few seeds."""
+    count = results.seeds
+    if count < 3:
+        return (
+            "Differences of one seed say nothing about chance, those of two (± standard error) next to nothing; "
+            "intervals are given from three seeds on."
+        )
+    most = 100 * (1 - 2.0 ** (1 - count))
+    return (
+        "Differences are seed by seed, in brackets the bootstrap 95 % interval of their mean. "
+        f"With {count} seeds it is {'within' if count > 3 else 'just'} the range of {count} numbers, and such a range "
+        f"holds the true difference in at most {most:.0f} of 100 cases: an interval without 0 is a hint, not a proof. "
+        "It speaks of other orders and draws of the same images, not of other images, data sets or backbones; and of "
+        "many rows some differ by chance."
+    )

@@ -1,0 +1,159 @@
+"""The command `cuter paper`. Heavy libraries are imported inside, so that --help answers at once."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+
+from cuter.errors import ConfigError
+
+if TYPE_CHECKING:
+    from cuter.paper.carry_out import Failure
+    from cuter.paper.jobs import Job
+
+console = Console(stderr=True)
+
+
+def paper(
+    name: Annotated[str | None, typer.Argument(help="Table; --list tells which there are.", show_default=False)] = None,
+    *,
+    list_suites: Annotated[bool, typer.Option("--list", help="List the tables and what they need.")] = False,
+    data_root: Annotated[Path | None, typer.Option(help="Folder that holds the table's data set.")] = None,
+    backbone: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Short name, hub id, local folder or checkpoint file. NAME=BACKBONE, repeated, for a table that "
+            "compares backbones."
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for runs and tables; tables share runs.")] = Path("runs/paper"),
+    scale: Annotated[str, typer.Option(help="full, or small: fewer images and a smaller memory.")] = "full",
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds 0 to N-1 of each row.")] = 3,
+    only: Annotated[list[str] | None, typer.Option(help="Only this row; may be repeated.")] = None,
+    skip: Annotated[list[str] | None, typer.Option(help="Not this row; may be repeated.")] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="FIELD=VALUE, a setting of 'cuter run' for all rows but those made by it; may be repeated."
+        ),
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Runs at a time; they share the cores. 0: only the table of what is finished.",
+            show_default="number of cores",
+        ),
+    ] = None,
+    dry_run: Annotated[bool, typer.Option(help="Only tell what would run, how long, and how much disk.")] = False,
+    device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
+    print_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+) -> None:  # fmt: skip
+    """Carry out all runs of a table of the paper and make the table, published figures beside ours.
+
+    The same command goes on where it stopped, repeats no run that is finished, and tries again what failed. Tables
+    with the same --out share runs. The table is in OUT/NAME-SCALE: table.md, table.csv, table.tex and results.json.
+    Ends with code 1 if a run failed.
+
+    Example:
+
+        cuter paper voc --data-root VOCdevkit --backbone dino-vits16 --scale small
+    """
+    if list_suites:
+        _list(seeds)
+        return
+    with console.status("loading"):
+        from cuter.experiment.stopping import Interrupted
+        from cuter.paper.carry_out import carry_out, cores
+        from cuter.paper.display import PaperDisplay
+        from cuter.paper.estimate import estimate, free_bytes, states_table
+        from cuter.paper.jobs import Request, parse_backbones, parse_settings, plan_jobs
+        from cuter.paper.record import write_results
+        from cuter.paper.results import collect
+        from cuter.paper.streams import steps_of
+        from cuter.paper.suite import load_suite
+        from cuter.paper.tables import terminal
+
+        if name is None:
+            raise ConfigError("name a table; 'cuter paper --list' tells which there are")
+        suite = load_suite(name)
+        at_once = cores() if jobs is None else jobs
+        chosen = parse_settings(settings or [])
+        if at_once >= cores():
+            chosen = {"workers": 0} | chosen  # all cores learn: no room for processes that decode ahead
+        request = Request(
+            data_root, parse_backbones(backbone or [], suite), scale, seeds,
+            only=tuple(only or ()), skip=tuple(skip or ()), settings=chosen, device=device,
+        )  # fmt: skip
+        out = out.expanduser().resolve()
+        runs = plan_jobs(suite, request, out)
+        steps = steps_of(runs) if at_once or dry_run else []
+    by_folder = dict(zip((job.folder for job in runs), steps, strict=False))
+    if dry_run:
+        console.print(states_table(runs, by_folder))
+        for line in estimate(runs, by_folder).lines(at_once, free_bytes(out)):
+            _say(line)
+        return
+    failures: list[Failure] = []
+    if at_once:
+        try:
+            with PaperDisplay(console, runs, steps) as display:
+                failures = carry_out(runs, at_once, display)
+        except Interrupted:
+            _tell_how_to_go_on(runs)
+            raise typer.Exit(130) from None
+    results = collect(suite, scale, seeds, runs)
+    folder = out / f"{suite.name}-{scale}"
+    record = write_results(folder, results, runs, _command())
+    for table in terminal(results):
+        console.print(table)
+    _say(f"The table is in {folder}")
+    if print_json:
+        typer.echo(json.dumps(record))
+    _report(failures)
+    if failures:
+        raise typer.Exit(1)
+
+
+def _list(seeds: int) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from cuter.paper.suite import load_suite, suite_names
+
+    table = Table("name", "table", "runs", "scales", "needs")
+    for suite in map(load_suite, suite_names()):
+        runs = f"{len(suite.rows)} rows × {seeds} seeds"
+        table.add_row(suite.name, Text(suite.title), runs, ", ".join(suite.scales), Text(suite.needs))
+    Console().print(table)
+
+
+def _report(failures: list[Failure]) -> None:
+    for failure in failures:
+        console.print(f"[bold red]failed:[/] {failure.job.name}, code {failure.code}", highlight=False)
+        _say(f"  run {failure.job.folder}")
+        _say(f"  log {failure.job.file('log')}, its end:")
+        for line in failure.lines:
+            _say(f"    {line}")
+    if failures:
+        _say(f"{len(failures)} runs failed. To try them again:  {_command()}")
+
+
+def _tell_how_to_go_on(runs: list[Job]) -> None:
+    folders = {job.folder: job for job in runs}
+    done = sum(job.summary is not None for job in folders.values())
+    _say(f"Stopped with {done} of {len(folders)} runs finished. Go on with:  {_command()}")
+
+
+def _command() -> str:
+    return shlex.join(["cuter", *sys.argv[1:]])
+
+
+def _say(text: str) -> None:
+    """Print a line as it is: no markup, no colours, and no line break inside a path."""
+    console.print(text, markup=False, highlight=False, soft_wrap=True)

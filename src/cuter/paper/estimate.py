@@ -1,0 +1,110 @@
+"""What a table will still cost: time, from runs that are finished, and room on the disk."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from pathlib import Path
+
+from rich.table import Table
+from rich.text import Text
+
+from cuter.backbone import load_backbone
+from cuter.paper.claims import claim
+from cuter.paper.jobs import Job
+from cuter.paper.progress import position
+
+FLOATS = 3 * 4  # bytes a parameter in a checkpoint: the weight and two moments of AdamW
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What is left to do."""
+
+    runs: int
+    bytes: float
+    seconds: float | None  # None while no run is finished
+    guessed: tuple[str, ...]  # rows whose time is the mean of others
+
+    def lines(self, at_once: int, free: int) -> list[str]:
+        """Tell it in words."""
+        texts = [f"{self.runs} runs to do; they need about {self.bytes / 1e9:.1f} GB, {free / 1e9:.0f} GB are free"]
+        if self.seconds is None:
+            texts.append("how long it takes is not known yet: no run of this table is finished")
+        elif self.runs:
+            hours = timedelta(seconds=round(self.seconds / max(at_once, 1)))
+            texts.append(f"about {hours} with {max(at_once, 1)} at a time, as finished runs took")
+            if self.guessed:
+                texts.append(f"rows without a finished run count as the mean of the others: {', '.join(self.guessed)}")
+        return texts
+
+
+def estimate(jobs: Sequence[Job], steps: Mapping[Path, int]) -> Cost:
+    """Sum up what the runs that are not finished will take."""
+    unique = list({job.folder: job for job in jobs}.values())
+    left = [job for job in unique if job.summary is None]
+    rates: dict[str, list[float]] = {}  # seconds a step, by row
+    for job in unique:
+        if (summary := job.summary) is not None:
+            seconds = summary["train_seconds"] + summary["test_seconds"]
+            rates.setdefault(job.row.name, []).append(seconds / max(summary["steps"], 1))
+    means = {name: sum(values) / len(values) for name, values in rates.items()}
+    usual = sum(means.values()) / len(means) if means else None
+    seconds_left = 0.0
+    for job in left:
+        seconds_left += (steps[job.folder] - position(job.folder).steps) * means.get(job.row.name, usual or 0.0)
+    guessed = tuple(dict.fromkeys(job.row.name for job in left if job.row.name not in means))
+    return Cost(len(left), _bytes(unique, left), None if usual is None else seconds_left, guessed if means else ())
+
+
+def _bytes(jobs: Sequence[Job], left: Sequence[Job]) -> float:
+    """Return the room that runs will need: as much as finished ones have, else a checkpoint each by its parts."""
+    sizes = [_size(job.folder) for job in jobs if job.summary is not None]
+    if sizes:
+        return len(left) * sum(sizes) / len(sizes)
+    backbones = {name: load_backbone(name) for name in {job.config.backbone for job in left}}
+    total = 0.0
+    for job in left:
+        backbone = backbones[job.config.backbone]
+        parameters = sum(parameter.numel() for parameter in backbone.parameters())
+        total += parameters * FLOATS + job.config.memory_images * 3 * backbone.image_size**2
+    return total
+
+
+def _size(folder: Path) -> int:
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
+def free_bytes(folder: Path) -> int:
+    """Return the room on the disk that a folder is on, or will be."""
+    while not folder.exists():
+        folder = folder.absolute().parent
+    return shutil.disk_usage(folder).free
+
+
+def states_table(jobs: Sequence[Job], steps: Mapping[Path, int]) -> Table:
+    """Return a table of rows and seeds that tells how far each run is."""
+    seeds = sorted({job.seed for job in jobs})
+    table = Table(title="runs")
+    for label in ("row", *(f"seed {seed}" for seed in seeds), "folder of the first"):
+        table.add_column(label)
+    for name in dict.fromkeys(job.row.name for job in jobs):
+        own = [job for job in jobs if job.row.name == name]
+        states = (_state(job, steps[job.folder]) for job in own)
+        table.add_row(Text(name), *states, Text(own[0].folder.name))
+    return table
+
+
+def _state(job: Job, steps: int) -> str:
+    if job.summary is not None:
+        return "finished"
+    lock = claim(job.file("lock")) if job.file("lock").exists() else None
+    taken = lock is None and job.file("lock").exists()
+    if lock is not None:
+        lock.close()
+    done = position(job.folder).steps
+    if taken:
+        return f"under way, step {done}/{steps}"
+    return f"begun, step {done}/{steps}" if job.begun else f"{steps} steps"

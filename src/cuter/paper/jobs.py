@@ -1,0 +1,171 @@
+"""Which runs a table needs, and where each of them is: a run is found by what decides its result, not by its table."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from cuter.errors import CheckpointError, ConfigError, CuterError
+from cuter.experiment.config import RunConfig, load_config, with_absolute_paths
+from cuter.experiment.directory import RunDirectory
+from cuter.paper.suite import Row, Suite
+from cuter.settings import validated
+
+# These can't change what is learned, only where, how fast and how safely. A device changes the last digits, as other
+# hardware and other versions do: a table that moves to another machine must not begin anew, and environment.json in
+# the folder of each run tells where it was made.
+WITHOUT_EFFECT = ("device", "workers", "checkpoint_steps", "checkpoint_minutes")
+# Fields that --set leaves to other options.
+OWN_OPTIONS = {
+    "seed": "--seeds",
+    "method": "--only",
+    "data_root": "--data-root",
+    "backbone": "--backbone",
+    "device": "--device",
+}
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asks of a suite, beside its name."""
+
+    data_root: Path | None = None
+    backbones: Mapping[str, str] = field(default_factory=dict)  # by name; one without a name is under ''
+    scale: str = "full"
+    seeds: int = 3
+    only: tuple[str, ...] = ()
+    skip: tuple[str, ...] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    device: str = "auto"
+
+
+@dataclass(frozen=True)
+class Job:
+    """One run of a table: a row with a seed."""
+
+    row: Row
+    seed: int
+    config: RunConfig
+    folder: Path
+
+    @property
+    def name(self) -> str:
+        """How a person calls it."""
+        return f"{self.row.name}, seed {self.seed}"
+
+    @property
+    def summary(self) -> dict[str, Any] | None:
+        """The result, if the run is finished; a damaged one counts as none, and the run itself tells what to do."""
+        try:
+            return RunDirectory(self.folder).finished
+        except CheckpointError:
+            return None
+
+    @property
+    def begun(self) -> bool:
+        """Whether there is something to go on with."""
+        return (self.folder / "config.yaml").is_file()
+
+    def file(self, ending: str) -> Path:
+        """Return a file that belongs to the run but is not its own: jobs/NAME.log beside runs/NAME."""
+        return self.folder.parents[1] / "jobs" / f"{self.folder.name}.{ending}"
+
+
+def digest(config: RunConfig) -> str:
+    """Return a checksum of all that decides the result of a run."""
+    values = with_absolute_paths(config).model_dump(mode="json", exclude=set(WITHOUT_EFFECT))
+    return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def plan_jobs(suite: Suite, request: Request, out: Path) -> list[Job]:
+    """Return the runs of a table in the order in which they are carried out: all rows of a seed before the next."""
+    _refuse_own_options(request.settings)
+    rows = rows_with_backbone(suite, request)
+    known = _runs_by_digest(out / "runs")
+    jobs = []
+    for seed in range(request.seeds):
+        for row in rows:
+            config = with_absolute_paths(_configure(suite, row, request, seed))
+            checksum = digest(config)
+            folder = known.get(checksum, out / "runs" / f"{row.method}-{checksum[:12]}")
+            jobs.append(Job(row, seed, config, folder))
+    return jobs
+
+
+def rows_with_backbone(suite: Suite, request: Request) -> list[Row]:
+    """Return the rows that are asked for and have a backbone."""
+    rows = suite.chosen(list(request.only), list(request.skip))
+    return [row for row in rows if (row.backbone or "") in request.backbones]
+
+
+def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """Read FIELD=VALUE as YAML would: numbers, lists and names."""
+    settings = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals:
+            raise ConfigError(f"--set {pair!r} must be FIELD=VALUE, as in --set lr=1e-4")
+        try:
+            settings[name.strip().replace("-", "_")] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise ConfigError(f"--set {pair!r}: {error}") from None
+    return settings
+
+
+def parse_backbones(names: Sequence[str], suite: Suite) -> dict[str, str]:
+    """Tell NAME=BACKBONE, where the suite asks for several by name, from one backbone for all rows."""
+    wanted = [row.backbone for row in suite.rows if row.backbone]
+    if not wanted:
+        if len(names) != 1:
+            raise ConfigError(f"{suite.name} needs one --backbone for all rows, not {len(names)}")
+        return {"": names[0]}
+    found = dict(name.partition("=")[::2] for name in names)
+    if not found:
+        raise ConfigError(f"{suite.name} needs --backbone NAME=BACKBONE. Accepted: {', '.join(dict.fromkeys(wanted))}.")
+    for name, given in found.items():
+        if name not in wanted or not given:
+            names = ", ".join(dict.fromkeys(wanted))
+            raise ConfigError(f"{suite.name} takes --backbone NAME=BACKBONE, not {name!r}. Accepted: {names}.")
+    return found
+
+
+def _configure(suite: Suite, row: Row, request: Request, seed: int) -> RunConfig:
+    """Put together what a row runs with; what makes it this row goes before what is set for all."""
+    given = {
+        "data_root": request.data_root,
+        "backbone": request.backbones[row.backbone or ""],
+        "device": request.device,
+        "method": row.method,
+        "seed": seed,
+    }
+    fields = suite.common | suite.scale(request.scale) | dict(request.settings) | row.options | given
+    try:
+        return validated(RunConfig, fields)
+    except CuterError as error:
+        raise ConfigError(f"row {row.name} of {suite.name}: {error}") from None
+
+
+def _refuse_own_options(settings: Mapping[str, Any]) -> None:
+    for name, option in OWN_OPTIONS.items():
+        if name in settings:
+            raise ConfigError(f"--set {name}: use {option}")
+
+
+def _runs_by_digest(folder: Path) -> dict[str, Path]:
+    """Find runs by what they were started with, as this version reads it.
+
+    So a finished run stays finished when a later version has new settings, whose defaults are what it did before.
+    """
+    found = {}
+    for file in sorted(folder.glob("*/config.yaml")):
+        try:
+            found[digest(load_config(file, {}))] = file.parent
+        except CuterError:  # of a version with other settings: nobody asks for it any more
+            continue
+    return found

@@ -1,0 +1,68 @@
+"""Which rows the paper has above which, and whether that is so here."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from cuter.paper.results import Results
+from cuter.paper.statistics import Difference
+from cuter.paper.suite import REPEATS, Published, Row
+
+COLUMNS = ("average.map", "last.map")
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """Two rows in one column: what the paper has, and what we have."""
+
+    row: str
+    other: str
+    column: str
+    published: float  # difference of the means, row - other
+    published_error: float | None
+    ours: Difference | None
+
+    @property
+    def clear(self) -> bool | None:
+        """Whether the paper's own difference is more than twice its standard error; None where it names no spread."""
+        return None if self.published_error is None else abs(self.published) > 2 * self.published_error
+
+    @property
+    def verdict(self) -> str:
+        """Whether the paper's ordering holds here."""
+        if self.ours is None:
+            return "not measured"
+        if self.ours.separable is None:
+            return "one seed cannot tell"
+        if not self.ours.separable:
+            return "not separable"
+        return "holds" if self.ours.mean * self.published > 0 else "does not hold"
+
+
+def orderings(results: Results) -> Iterator[Ordering]:
+    """Compare each row with those that the paper compares it with, and each baseline with the reference."""
+    shown = {row.name: row for row in results.rows}
+    for row in results.rows:
+        others = row.against or ((results.suite.reference,) if row.kind == "baseline" else ())
+        for other in others:
+            if other == row.name or other not in shown:
+                continue
+            yield from _compare(results, row, shown[other])
+
+
+def _compare(results: Results, row: Row, other: Row) -> Iterator[Ordering]:
+    for column in COLUMNS:
+        ours, theirs = results.suite.published(row, column), results.suite.published(other, column)
+        if ours is not None and theirs is not None:
+            error = _error(ours, theirs)
+            difference = results.difference(row, other, column)
+            yield Ordering(row.name, other.name, column, ours.mean - theirs.mean, error, difference)
+
+
+def _error(one: Published, other: Published) -> float | None:
+    """Return the standard error of a difference of published means, each over the paper's repeats, not paired."""
+    if one.std is None or other.std is None:
+        return None
+    return math.sqrt((one.std**2 + other.std**2) / REPEATS)

@@ -1,0 +1,101 @@
+"""Writes a table and all that it was made of into a folder."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import subprocess
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from cuter.paper import tables
+from cuter.paper.columns import COLUMNS
+from cuter.paper.jobs import WITHOUT_EFFECT, Job
+from cuter.paper.orderings import orderings
+from cuter.paper.results import Results
+from cuter.storage import write_json, write_text
+
+
+def write_results(folder: Path, results: Results, jobs: Sequence[Job], command: str) -> dict[str, Any]:
+    """Write table.md, table.csv, table.tex and results.json, and return what is in the last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    record = describe(results, jobs, command)
+    write_text(folder / "table.md", tables.markdown(results))
+    write_text(folder / "table.csv", tables.comma_separated(results))
+    write_text(folder / "table.tex", tables.latex(results))
+    write_json(folder / "results.json", record)
+    return record
+
+
+def describe(results: Results, jobs: Sequence[Job], command: str) -> dict[str, Any]:
+    """Return all figures by row and seed, and what they depend on."""
+    suite = results.suite
+    configs = [_settings(job) for job in jobs]
+    common = {field: value for field, value in configs[0].items() if all(c[field] == value for c in configs)}
+    return {
+        "suite": suite.name,
+        "title": suite.title,
+        "scale": results.scale,
+        "seeds": list(range(results.seeds)),
+        "command": command,
+        "date": datetime.now().astimezone().isoformat(timespec="seconds"),
+        "version": version(),
+        "settings": common,
+        "definitions": {column: COLUMNS[column].definition for column in suite.columns},
+        "reference": suite.reference,
+        "rows": {row.name: _describe_row(results, row.name, jobs, common) for row in results.rows},
+        "orderings": [asdict(ordering) | {"verdict": ordering.verdict} for ordering in orderings(results)],
+        "notes": list(suite.notes),
+    }
+
+
+def _describe_row(results: Results, name: str, jobs: Sequence[Job], common: dict[str, Any]) -> dict[str, Any]:
+    suite = results.suite
+    row, reference = suite.row(name), suite.row(suite.reference)
+    own = [job for job in jobs if job.row.name == name]
+    config = _settings(own[0])
+
+    def by_column(find: Any) -> dict[str, Any]:
+        found = {column: find(column) for column in suite.columns}
+        return {column: None if value is None else vars(value) for column, value in found.items()}
+
+    return {
+        "method": row.method,
+        "kind": row.kind,
+        "settings": {field: config[field] for field in config if field not in common and field != "seed"},
+        "figures": {str(job.seed): results.figures.get((name, job.seed)) for job in own},
+        "runs": {str(job.seed): _describe_run(job) for job in own},
+        "over_seeds": by_column(lambda column: results.spread(row, column)),
+        "minus_reference": by_column(lambda column: results.difference(row, reference, column)),
+        "published": by_column(lambda column: suite.published(row, column)),
+    }
+
+
+def _settings(job: Job) -> dict[str, Any]:
+    """Return all that decides the result; the environment of a run tells the rest."""
+    return job.config.model_dump(mode="json", exclude=set(WITHOUT_EFFECT))
+
+
+def _describe_run(job: Job) -> dict[str, Any]:
+    environment = job.folder / "environment.json"
+    made = json.loads(environment.read_text(encoding="utf-8")) if environment.is_file() else None
+    return {"folder": str(job.folder), "finished": job.summary is not None, "environment": made}
+
+
+def version() -> str:
+    """Return the version of the package, with the commit where it is a checkout."""
+    number = importlib.metadata.version("cuter")
+    git = ["git", "-C", str(Path(__file__).parent)]
+    try:
+        # a virtual environment may lie in somebody else's checkout, whose commit says nothing about us
+        tracked = subprocess.run([*git, "ls-files", __file__], capture_output=True, text=True, check=True).stdout
+        if not tracked:
+            return number
+        describe = [*git, "describe", "--always", "--dirty", "--abbrev=12"]
+        commit = subprocess.run(describe, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return number
+    return f"{number} ({commit})"

@@ -1,0 +1,65 @@
+"""What the finished runs of a table came to, row by row and seed by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from cuter.paper.columns import COLUMNS, read_figures
+from cuter.paper.jobs import Job
+from cuter.paper.statistics import Difference, Spread, paired_difference
+from cuter.paper.suite import Row, Suite
+
+
+@dataclass(frozen=True)
+class Results:
+    """Figures of the rows that were asked for; what is not finished has none."""
+
+    suite: Suite
+    scale: str
+    seeds: int
+    rows: tuple[Row, ...]
+    figures: dict[tuple[str, int], dict[str, float | None]]  # by row and seed, then by column
+
+    def by_seed(self, row: Row, column: str) -> dict[int, float]:
+        """Return a figure of a row by seed."""
+        found = {seed: figures[column] for (name, seed), figures in self.figures.items() if name == row.name}
+        return {seed: value for seed, value in found.items() if value is not None}
+
+    def finished(self, row: Row) -> int:
+        """Return how many seeds of a row are finished."""
+        return sum(name == row.name for name, _ in self.figures)
+
+    def spread(self, row: Row, column: str) -> Spread | None:
+        """Return mean and standard deviation of a figure over seeds."""
+        return Spread.of(self.by_seed(row, column))
+
+    def difference(self, row: Row, other: Row, column: str) -> Difference | None:
+        """Compare two rows seed by seed."""
+        return paired_difference(self.by_seed(row, column), self.by_seed(other, column))
+
+    @property
+    def ranked(self) -> list[str]:
+        """The columns where more is better."""
+        return [column for column in self.suite.columns if COLUMNS[column].ranked]
+
+    def places(self, column: str) -> dict[str, int]:
+        """Return which rows are first and second in a column; bounds take no part, nor do columns without a better."""
+        if not COLUMNS[column].ranked:
+            return {}
+        rows = [row for row in self.rows if row.kind != "bound"]
+        spreads = {row.name: spread for row in rows if (spread := self.spread(row, column))}
+        means = {name: round(spread.mean, COLUMNS[column].digits) for name, spread in spreads.items()}
+        best = sorted(set(means.values()), reverse=True)[:2]  # as they are shown: rows that look the same are level
+        return {name: best.index(mean) + 1 for name, mean in means.items() if mean in best}
+
+
+def collect(suite: Suite, scale: str, seeds: int, jobs: Sequence[Job]) -> Results:
+    """Read the figures of all finished runs."""
+    rows = tuple(dict.fromkeys(job.row.name for job in jobs))
+    figures = {
+        (job.row.name, job.seed): read_figures(job.folder, summary, suite.columns)
+        for job in jobs
+        if (summary := job.summary) is not None
+    }
+    return Results(suite, scale, seeds, tuple(suite.row(name) for name in rows), figures)
