@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -20,6 +21,7 @@ from cuter.paper.claims import claim, owner
 from cuter.paper.jobs import Job
 from cuter.storage import write_text
 
+PROGRAM = (sys.executable, "-m", "cuter")
 PAUSE = 0.2  # seconds between two looks at what goes on
 SHOWN_LINES = 5  # of the log of a run that failed
 
@@ -122,7 +124,7 @@ def _start_more(
 
 def _launch(job: Job, lock: TextIO, threads: int) -> subprocess.Popen[bytes]:
     """Start a run, or let it go on where it stopped, with its output in a log."""
-    command = [sys.executable, "-m", "cuter", "run"]
+    command = [*PROGRAM, "run"]
     if job.begun:
         command += ["--resume", str(job.folder)]
     else:
@@ -131,7 +133,7 @@ def _launch(job: Job, lock: TextIO, threads: int) -> subprocess.Popen[bytes]:
         write_text(job.file("yaml"), dump_config(job.config))
         command += ["--config", str(job.file("yaml")), "--out", str(job.folder)]
     with job.file("log").open("a", encoding="utf-8") as log:
-        log.write(f"--- {datetime.now():%Y-%m-%d %H:%M:%S} {job.name}: {' '.join(command[3:])}\n")
+        log.write(f"--- {datetime.now():%Y-%m-%d %H:%M:%S} {job.name}: {shlex.join(command)}\n")
         log.flush()
         return subprocess.Popen(
             command,

@@ -75,7 +75,7 @@ def paper(
         from cuter.paper.jobs import Request, parse_backbones, parse_settings, plan_jobs
         from cuter.paper.record import write_results
         from cuter.paper.results import collect
-        from cuter.paper.streams import steps_of
+        from cuter.paper.streams import check_backbones, steps_of
         from cuter.paper.suite import load_suite
         from cuter.paper.tables import terminal
 
@@ -93,6 +93,8 @@ def paper(
         out = out.expanduser().resolve()
         runs = plan_jobs(suite, request, out)
         steps = steps_of(runs) if at_once or dry_run else []
+        if at_once:
+            check_backbones(runs)
     by_folder = dict(zip((job.folder for job in runs), steps, strict=False))
     if dry_run:
         console.print(states_table(runs, by_folder))
@@ -121,16 +123,15 @@ def paper(
 
 
 def _list(seeds: int) -> None:
-    from rich.table import Table
-    from rich.text import Text
+    with console.status("loading"):
+        from cuter.paper.suite import load_suite, suite_names
 
-    from cuter.paper.suite import load_suite, suite_names
-
-    table = Table("name", "table", "runs", "scales", "needs")
-    for suite in map(load_suite, suite_names()):
-        runs = f"{len(suite.rows)} rows × {seeds} seeds"
-        table.add_row(suite.name, Text(suite.title), runs, ", ".join(suite.scales), Text(suite.needs))
-    Console().print(table)
+        suites = [load_suite(name) for name in suite_names()]
+    width = max(len(suite.name) for suite in suites) + 2
+    for suite in suites:
+        typer.echo(f"{suite.name:{width}}{suite.title}")
+        typer.echo(f"{'':{width}}{len(suite.rows)} rows × {seeds} seeds; scales {', '.join(suite.scales)}")
+        typer.echo(f"{'':{width}}needs {suite.needs}")
 
 
 def _report(failures: list[Failure]) -> None:

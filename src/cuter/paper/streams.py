@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from cuter.backbone import load_backbone
 from cuter.experiment.plan import make_plan
 from cuter.paper.jobs import Job
 
@@ -13,6 +14,12 @@ DECIDING = {
     "dataset", "data_root", "dataset_options", "tasks", "class_order", "shown", "passes", "blurry", "batch_size",
     "limit_train", "limit_test",
 }  # fmt: skip
+
+
+def check_backbones(jobs: Sequence[Job]) -> None:
+    """Load the backbones of runs that are not finished: one that can't be loaded is an error here, not in every run."""
+    for name in dict.fromkeys(job.config.backbone for job in jobs if job.summary is None):
+        load_backbone(name)
 
 
 def steps_of(jobs: Sequence[Job]) -> list[int]:

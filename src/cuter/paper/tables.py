@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Sequence
+from typing import Any
 
 from rich import box
 from rich.table import Table
@@ -16,6 +17,8 @@ from cuter.paper.orderings import COLUMNS as ORDERED
 from cuter.paper.orderings import orderings
 from cuter.paper.results import Results
 from cuter.paper.suite import Row
+
+_NARROW: Any = {"box": box.SIMPLE_HEAD, "pad_edge": False, "padding": (0, 1, 0, 0)}  # six columns in 80 letters
 
 
 def markdown(results: Results) -> str:
@@ -92,11 +95,10 @@ def terminal(results: Results) -> list[Table]:
     """Return the table, with published figures below ours, and the orderings."""
     suite = results.suite
     caption = "Below ours, dim: what the paper has." if any(row.published for row in results.rows) else None
-    table = Table(title=f"{suite.title}, scale {results.scale}", caption=caption, box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(title=f"{suite.title}, scale {results.scale}", caption=caption, **_NARROW)
     table.add_column("", no_wrap=True)
-    table.add_column("seeds", justify="right")
-    for column in suite.columns:
-        table.add_column(COLUMNS[column].label, justify="right")
+    for label in ("seeds", *(COLUMNS[column].label for column in suite.columns)):
+        table.add_column(label, justify="right", overflow="fold")
     for row in results.rows:
         figures = (_terminal_cell(results, row, column) for column in suite.columns)
         table.add_row(Text(row.name), cells.seeds(results, row), *figures)
@@ -131,7 +133,7 @@ def _latex_cell(results: Results, row: Row, column: str) -> str:
 def _terminal_cell(results: Results, row: Row, column: str) -> Text:
     place = results.places(column).get(row.name)
     style = "bold" if place == 1 else "underline" if place == 2 else ""
-    text = (cells.figure(results.spread(row, column), column, sign="±"), style)  # tight: six columns in 80 letters
+    text = (cells.figure(results.spread(row, column), column, sign="±"), style)
     published = results.suite.published(row, column)
     if published is None:
         return Text.assemble(text)
@@ -169,7 +171,7 @@ def _markdown_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
 
 
 def _plain_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table(**_NARROW)
     for label in head:
         table.add_column(label)
     for line in lines:

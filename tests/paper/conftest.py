@@ -1,0 +1,39 @@
+"""The command `cuter paper` on tiny images, also with runs that take no time."""
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from cuter.cli import app
+from cuter.paper import carry_out, display
+
+Paper = Callable[..., Result]
+STAND_IN = (sys.executable, str(Path(__file__).with_name("stand_in.py")))
+SETTINGS = ["dataset=folder", "tasks=4x2", "memory_images=10", "limit_train=null", "limit_test=null"]
+
+
+@pytest.fixture
+def paper_with_real_runs(shapes: Path, backbone_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paper:
+    """The command in this process, its table made one of the rendered shapes."""
+    given = {"--data-root": shapes, "--backbone": backbone_folder, "--out": tmp_path / "out", "--device": "cpu"}
+    options = [str(part) for pair in given.items() for part in pair]
+    options += ["--scale", "small", *(part for setting in SETTINGS for part in ("--set", setting))]
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def invoke(*arguments: object) -> Result:
+        return CliRunner().invoke(app, ["paper", *map(str, arguments), *options])
+
+    return invoke
+
+
+@pytest.fixture
+def paper(paper_with_real_runs: Paper, monkeypatch: pytest.MonkeyPatch) -> Paper:
+    """The same with a stand-in for the runs."""
+    monkeypatch.setattr(carry_out, "PROGRAM", STAND_IN)
+    monkeypatch.setattr(carry_out, "PAUSE", 0.01)
+    monkeypatch.setattr(display, "LOOK", 0.0)
+    return paper_with_real_runs

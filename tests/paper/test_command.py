@@ -1,0 +1,248 @@
+"""The command as a person uses it: what it leaves behind, whatever stops it."""
+
+import csv
+import io
+import json
+import multiprocessing
+import os
+import re
+import signal
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from rich.console import Console
+
+from cuter.experiment.config import load_config
+from cuter.experiment.display import Display
+from cuter.experiment.run import start
+
+Paper = Callable[..., Result]
+
+FOUR = ["--only", "RS", "--only", "GSS", "--only", "CUTER", "--only", "joint"]
+
+
+def runs(out: Path) -> dict[str, dict[str, Any]]:
+    return {file.parent.name: json.loads(file.read_text()) for file in (out / "runs").glob("*/summary.json")}
+
+
+def events(log: Path) -> list[list[str]]:
+    return [line.split() for line in log.read_text().splitlines()]
+
+
+@pytest.fixture
+def log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    file = tmp_path / "log"
+    file.touch()
+    monkeypatch.setenv("STAND_IN_LOG", str(file))
+    return file
+
+
+def in_a_process(paper: Paper, told: Path, *arguments: object) -> Any:
+    """Give the command in a process of its own that can be killed; what it tells goes to a file, its code first."""
+
+    def invoke() -> None:
+        done = paper(*arguments)
+        told.write_text(f"{done.exit_code}\n{done.output}")
+
+    process = multiprocessing.get_context("fork").Process(target=invoke)
+    process.start()
+    return process
+
+
+def wait_for(condition: Any) -> None:
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.01)
+
+
+def test_a_table_and_all_it_was_made_of(paper: Paper, tmp_path: Path) -> None:
+    done = paper("voc", "--seeds", 3, "--jobs", 2, *FOUR)
+    assert done.exit_code == 0, done.output
+    folder = tmp_path / "out" / "voc-small"
+    record = json.loads((folder / "results.json").read_text())
+    summaries = runs(tmp_path / "out")
+    assert len(summaries) == 12
+    assert record["seeds"] == [0, 1, 2]
+    assert record["definitions"]["last.cf1_mean@0.8"].startswith("CF1, mean of per-class F1, threshold 0.8")
+    assert record["settings"]["memory_codec"] == "raw"
+    assert record["rows"]["joint"]["settings"]["memory_images"] == 0
+    cuter = record["rows"]["CUTER"]
+    for seed, run in cuter["runs"].items():
+        assert cuter["figures"][seed]["average.map"] == summaries[Path(run["folder"]).name]["average"]["map"]
+    with (folder / "table.csv").open() as file:
+        lines = {(line["row"], line["column"]): line for line in csv.DictReader(file)}
+    values = [figures["average.map"] for figures in cuter["figures"].values()]
+    assert float(lines["CUTER", "average.map"]["mean"]) == pytest.approx(sum(values) / 3)
+    assert float(lines["CUTER", "average.map"]["std"]) == pytest.approx(statistics.stdev(values))
+    assert float(lines["CUTER", "average.map"]["published_mean"]) == 82.07
+    assert lines["joint", "last.map"]["published_mean"] == ""
+    order = re.findall(r"^(.+), seed (\d) begins", done.output, re.MULTILINE)
+    assert order == [(row, seed) for seed in "012" for row in ("RS", "GSS", "CUTER", "joint")]
+
+
+def test_a_finished_run_is_not_repeated_and_tables_share_it(paper: Paper, log: Path, tmp_path: Path) -> None:
+    assert paper("voc", "--seeds", 1, "--only", "RS", "--only", "prs").exit_code == 0
+    before = len(events(log))
+    again = paper(
+        "voc", "--seeds", 1, "--only", "RS", "--only", "PRS", "--set", "workers=3", "--set", "checkpoint_steps=9"
+    )
+    assert again.exit_code == 0
+    assert len(events(log)) == before
+    assert paper("plug", "--seeds", 1, "--only", "PRS", "--only", "Cut.Rep w/ PRS").exit_code == 0
+    assert [name.rsplit("-", 1)[0] for _, name in events(log)[before:]] == ["cutrep-prs", "cutrep-prs"]
+    checkpoints = [list((folder / "checkpoints").iterdir()) for folder in (tmp_path / "out" / "runs").iterdir()]
+    assert [len(found) for found in checkpoints] == [1, 1, 1]  # the last is enough for a finished run
+
+
+def test_a_failing_row_stops_no_other_and_is_tried_again(
+    paper: Paper, monkeypatch: pytest.MonkeyPatch, log: Path
+) -> None:
+    monkeypatch.setenv("STAND_IN_FAILS", "rs")
+    done = paper("voc", "--seeds", 2, "--jobs", 1, *FOUR)
+    assert done.exit_code == 1
+    assert "failed: RS, seed 0, code 3" in done.output
+    assert "    error: no more room for images" in done.output
+    assert "2 runs failed" in done.output
+    assert sum(what == "end" for what, _ in events(log)) == 6
+    monkeypatch.delenv("STAND_IN_FAILS")
+    begun = len(events(log))
+    assert paper("voc", "--seeds", 2, *FOUR).exit_code == 0
+    assert sorted(what for what, _ in events(log)[begun:]) == ["begin", "begin", "end", "end"]
+
+
+def test_killed_twice_it_comes_to_the_same_table(
+    paper: Paper, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, log: Path
+) -> None:
+    out = tmp_path / "out"
+    assert paper("voc", "--seeds", 2, "--jobs", 2, *FOUR).exit_code == 0
+    whole = (out / "voc-small" / "table.md").read_text()
+    out.rename(tmp_path / "whole")
+    log.write_text("")
+
+    monkeypatch.setenv("STAND_IN_SECONDS", "0.05")
+    for ends in (1, 4):
+        process = in_a_process(paper, tmp_path / "told", "voc", "--seeds", 2, "--jobs", 2, *FOUR)
+        wait_for(lambda ends=ends: len(runs(out)) >= ends)
+        process.kill()  # its runs do not notice, go on, and keep their locks
+        process.join()
+    monkeypatch.delenv("STAND_IN_SECONDS")
+    done = paper("voc", "--seeds", 2, "--jobs", 2, *FOUR)
+    assert done.exit_code == 0, done.output
+    assert (out / "voc-small" / "table.md").read_text() == whole
+    begun = [name for what, name in events(log) if what == "begin"]
+    assert len(begun) == len(set(begun)) == 8  # what the killed commands had started was waited for, not run twice
+
+
+def test_ctrl_c_lets_runs_write_their_checkpoints(
+    paper: Paper, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, log: Path
+) -> None:
+    monkeypatch.setenv("STAND_IN_SECONDS", "0.2")
+    process = in_a_process(paper, tmp_path / "told", "voc", "--seeds", 1, "--jobs", 2, *FOUR)
+    wait_for(lambda: len(events(log)) == 2)
+    os.kill(process.pid, signal.SIGINT)
+    process.join(60)
+    told = (tmp_path / "told").read_text()
+    assert told.startswith("130\n")
+    assert "Stopped with 0 of 4 runs finished. Go on with:  cuter " in told
+    assert sorted(what for what, _ in events(log)) == ["begin", "begin", "stop", "stop"]
+    dry = paper("voc", "--seeds", 1, "--dry-run", *FOUR)
+    assert dry.output.count("begun, step") == 2
+    monkeypatch.delenv("STAND_IN_SECONDS")
+    assert paper("voc", "--seeds", 1, *FOUR).exit_code == 0
+    logs = list((tmp_path / "out" / "jobs").glob("*.log"))
+    assert sum("--resume" in file.read_text() for file in logs) == 2
+
+
+def test_real_runs_stopped_and_continued_have_the_figures_of_one_that_nobody_disturbed(
+    paper_with_real_runs: Paper, shapes: Path, backbone_folder: Path, tmp_path: Path
+) -> None:
+    out, arguments = tmp_path / "out", ["voc", "--only", "RS", "--seeds", 1, "--jobs", 1, "--set", "probe_images=0"]
+    process = in_a_process(paper_with_real_runs, tmp_path / "told", *arguments)
+    wait_for(lambda: [file for file in out.glob("runs/*/metrics.jsonl") if file.read_bytes().count(b"\n") >= 3])
+    os.kill(process.pid, signal.SIGINT)
+    process.join(60)
+    assert (tmp_path / "told").read_text().startswith("130\n")
+    done = paper_with_real_runs(*arguments)
+    assert done.exit_code == 0, done.output
+    assert "RS, seed 0 goes on" in done.output
+    found = json.loads((out / "voc-small" / "results.json").read_text())["rows"]["RS"]
+
+    config = load_config(Path(found["runs"]["0"]["folder"]) / "config.yaml", {})
+    assert (config.method, config.probe_images) == ("rs", 0)
+    alone = start(config, tmp_path / "alone", Display(Console(file=io.StringIO())))
+    assert found["figures"]["0"]["average.map"] == alone["average"]["map"]
+    assert found["figures"]["0"]["last.cf1_mean@0.8"] == alone["last"]["cf1_mean@0.8"]
+
+
+def test_two_commands_at_once_share_the_work(
+    paper: Paper, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, log: Path
+) -> None:
+    monkeypatch.setenv("STAND_IN_SECONDS", "0.05")
+    other = in_a_process(paper, tmp_path / "told", "voc", "--seeds", 1, "--jobs", 1, *FOUR)
+    wait_for(lambda: events(log))
+    done = paper("voc", "--seeds", 1, "--jobs", 1, *FOUR)
+    other.join(60)
+    assert done.exit_code == 0
+    assert f"is carried out by process {other.pid} on " in done.output
+    begun = [name for what, name in events(log) if what == "begin"]
+    assert len(begun) == len(set(begun)) == len(runs(tmp_path / "out")) == 4
+
+
+def test_a_dry_run_tells_what_is_left_and_starts_nothing(paper: Paper, log: Path) -> None:
+    fresh = paper("voc", "--seeds", 2, "--dry-run", *FOUR)
+    assert fresh.exit_code == 0
+    assert "8 runs to do" in fresh.output
+    assert "not known yet" in fresh.output
+    assert events(log) == []
+    assert paper("voc", "--seeds", 1, *FOUR).exit_code == 0
+    later = paper("voc", "--seeds", 2, "--dry-run", "--jobs", 2, *FOUR)
+    assert later.output.count("finished") >= 4
+    assert "4 runs to do" in later.output
+    assert "with 2 at a time, as finished runs took" in later.output
+    assert "count as the mean" not in later.output
+
+
+def test_the_table_of_what_is_finished_needs_no_run(paper: Paper, log: Path, tmp_path: Path) -> None:
+    assert paper("voc", "--seeds", 1, "--only", "RS").exit_code == 0
+    before = events(log)
+    assert paper("voc", "--seeds", 2, "--jobs", 0, "--only", "RS", "--only", "CUTER").exit_code == 0
+    assert events(log) == before
+    table = (tmp_path / "out" / "voc-small" / "table.md").read_text()
+    assert "| RS | 1/2 | **4" in table
+    assert "| CUTER | 0/2 | – (82.07) |" in table
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["vok"], "unknown suite 'vok'. Did you mean 'voc'?"),
+        (["voc", "--only", "CUTTER"], "voc has no row 'CUTTER'. Did you mean 'CUTER'?"),
+        (["voc", "--skip", "AGCN+"], "Did you mean 'AGCN++'?"),
+        (["voc", "--set", "lr"], "must be FIELD=VALUE"),
+        (["voc", "--set", "learning_rate=1"], "row RS of voc: unknown field 'learning_rate'"),
+        (["voc", "--set", "seed=4"], "use --seeds"),
+        (["voc", "--set", "tau1=0.6"], "row RS of voc: tau1 0.6 would have no effect"),
+        (["voc", "--backbone", "two"], "needs one --backbone"),
+        ([], "name a table"),
+    ],
+)
+def test_mistakes_are_told_before_anything_begins(
+    paper: Paper, arguments: list[str], told: str, log: Path, tmp_path: Path
+) -> None:
+    done = paper(*arguments)
+    assert told in str(done.exception)
+    assert events(log) == []
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_list_names_every_table(paper: Paper) -> None:
+    listed = paper("--list").output
+    for name in ("voc", "plug"):
+        assert name in listed
+    assert "13 rows × 3 seeds" in listed

@@ -1,0 +1,95 @@
+"""The suites: published figures as the paper prints them, rows that can run, settings that are shared."""
+
+from pathlib import Path
+
+import pytest
+from pydantic import ValidationError
+
+from cuter.errors import ConfigError
+from cuter.paper.jobs import Request, parse_backbones, plan_jobs
+from cuter.paper.suite import Published, Suite, load_suite, suite_names
+from cuter.settings import validated
+
+# Typed from the paper's tables by hand: suite, row, column, text.
+TYPED = [
+    ("voc", "RS", "average.map", "75.05 ± 1.28"),
+    ("voc", "RS", "last.of1@0.8", "46.09 ± 1.24"),
+    ("voc", "GSS", "last.map", "58.64 ± 1.29"),
+    ("voc", "iCaRL", "average.map", "72.67 ± 3.14"),
+    ("voc", "NsCE", "average.cf1_mean@0.8", "64.42 ± 1.05"),
+    ("voc", "KRT", "last.map", "38.90 ± 0.77"),
+    ("voc", "APPLE", "average.of1@0.8", "66.74 ± 1.23"),
+    ("voc", "PRS", "last.cf1_mean@0.8", "42.15 ± 1.15"),
+    ("voc", "OCDM", "last.map", "45.35 ± 1.12"),
+    ("voc", "AGCN", "average.of1@0.8", "61.87 ± 2.04"),
+    ("voc", "AGCN++", "last.map", "55.34 ± 0.87"),
+    ("voc", "CUTER", "average.map", "82.07 ± 0.53"),
+    ("voc", "CUTER", "last.of1@0.8", "59.98 ± 1.17"),
+    ("plug", "Cut.Rep w/ PRS", "average.map", "81.35 ± 1.02"),
+    ("plug", "CUTER w/ AGCN", "average.map", "76.95 ± 1.14"),
+    ("ablation", "CUTER, frozen localiser", "last.map", "64.95 ± 0.83"),
+]
+
+
+@pytest.mark.parametrize(("name", "row", "column", "text"), TYPED)
+def test_published_figures(name: str, row: str, column: str, text: str) -> None:
+    suite = load_suite(name)
+    assert str(suite.published(suite.row(row), column)) == text
+
+
+def test_the_bounds_have_no_published_figure() -> None:
+    suite = load_suite("voc")
+    assert suite.published(suite.row("joint"), "average.map") is None
+
+
+@pytest.mark.parametrize("name", suite_names())
+@pytest.mark.parametrize("scale", ["full", "small"])
+def test_every_row_is_a_valid_run(name: str, scale: str) -> None:
+    suite = load_suite(name)
+    names = {row.backbone or "": "dino-vits16" for row in suite.rows}
+    jobs = plan_jobs(suite, Request(Path("/nowhere"), names, scale, seeds=2), Path("/nowhere/out"))
+    assert len(jobs) == 2 * len(suite.rows)
+    folders = [job.folder for job in jobs]
+    assert len(set(folders)) >= len(folders) - 2 * 2  # rows of one suite may share a run, but hardly
+
+
+def test_runs_of_voc_are_runs_of_plug_and_of_the_ablation() -> None:
+    def folders(name: str) -> dict[str, Path]:
+        request = Request(Path("/nowhere"), {"": "dino-vits16"}, "small", seeds=1)
+        return {job.row.name: job.folder for job in plan_jobs(load_suite(name), request, Path("/nowhere/out"))}
+
+    voc, plug, ablation = folders("voc"), folders("plug"), folders("ablation")
+    for shared in ("RS", "PRS", "OCDM", "KRT", "AGCN", "CUTER"):
+        assert voc[shared] == plug[shared]
+    assert ablation["Cut.Rep"] == plug["Cut.Rep"]
+    assert ablation["RS"] == voc["RS"]
+
+
+def test_bounds_have_no_memory_whatever_is_set_for_all() -> None:
+    request = Request(Path("/nowhere"), {"": "dino-vits16"}, "small", seeds=1, settings={"memory_images": 77})
+    memory = {job.row.name: job.config.memory_images for job in plan_jobs(load_suite("voc"), request, Path("out"))}
+    assert memory["RS"] == 77
+    assert memory["finetune"] == memory["joint"] == 0
+
+
+def test_published_text_is_read_strictly() -> None:
+    assert Published.parse("75.05").std is None
+    with pytest.raises(ValueError, match="is like"):
+        Published.parse("75,05")
+
+
+def test_a_suite_with_a_name_that_means_nothing_is_refused() -> None:
+    fields = load_suite("voc").model_dump(exclude={"rows"})
+    rows = [{"name": "RS", "method": "rs"}, {"name": "GSS", "method": "gss"}]
+    with pytest.raises(ConfigError, match=r"no row is named 'GS'\. Did you mean 'GSS'"):
+        validated(Suite, fields | {"rows": [*rows, {"name": "CUTER", "method": "cuter", "against": ["GS"]}]})
+    with pytest.raises(ConfigError, match=r"unknown column 'last\.mapp'"):
+        validated(Suite, fields | {"rows": rows, "columns": ["last.mapp"]})
+    with pytest.raises(ValidationError):
+        Suite(**(fields | {"rows": []}))
+
+
+def test_one_backbone_for_all_rows() -> None:
+    assert parse_backbones(["dino=v1"], load_suite("voc")) == {"": "dino=v1"}
+    with pytest.raises(ConfigError, match="one --backbone"):
+        parse_backbones([], load_suite("voc"))

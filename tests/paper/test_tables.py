@@ -1,0 +1,122 @@
+"""Tables of made-up figures: what is best, what is marked, what is said."""
+
+import csv
+import io
+
+import pytest
+from rich.console import Console
+
+from cuter.paper import tables
+from cuter.paper.cells import interval_caution
+from cuter.paper.orderings import orderings
+from cuter.paper.results import Results
+from cuter.paper.suite import Suite
+from cuter.settings import validated
+
+SUITE = validated(
+    Suite,
+    {
+        "name": "made-up",
+        "title": "made-up figures",
+        "needs": "nothing",
+        "columns": ["average.map", "last.map", "items"],
+        "reference": "RS",
+        "common": {},
+        "scales": {"full": {}},
+        "rows": [
+            {"name": "RS", "method": "rs", "published": ["70.00 ± 1.00", "60.00 ± 1.00"]},
+            {"name": "A_B", "method": "gss", "published": ["71.00 ± 1.00", "50.00 ± 1.00"]},
+            {
+                "name": "CUTER",
+                "method": "cuter",
+                "kind": "ours",
+                "published": ["80.00 ± 1.00"],
+                "against": ["RS", "A_B"],
+            },
+            {"name": "joint", "method": "joint", "kind": "bound"},
+        ],
+        "notes": ["100 % made up"],
+    },
+)
+FIGURES = {
+    "RS": [(80.0, 60.0), (82.0, 62.0), (81.0, 61.0)],
+    "A_B": [(79.0, 66.0), (83.0, 67.0), (81.5, 68.0)],
+    "CUTER": [(84.0, 61.0), (86.0, 63.0), (85.2, 62.2)],
+    "joint": [(99.0, 99.0), (99.0, 99.0), (99.0, 99.0)],
+}
+
+
+def made_up(seeds: int = 3) -> Results:
+    figures = {
+        (row, seed): {"average.map": average, "last.map": last, "items": 300.0}
+        for row, values in FIGURES.items()
+        for seed, (average, last) in enumerate(values[:seeds])
+    }
+    return Results(SUITE, "full", seeds, SUITE.rows, figures)
+
+
+def test_latex_marks_the_best_and_the_second_but_no_bound() -> None:
+    lines = tables.latex(made_up()).splitlines()
+    rows = [line for line in lines if line.endswith("\\\\")]
+    assert rows[0] == "Method & average mAP & last mAP & items \\\\"
+    assert rows[1] == ("RS & 81.0$\\pm$1.0 {\\scriptsize(70.00)} & 61.0$\\pm$1.0 {\\scriptsize(60.00)} & 300 \\\\")
+    assert rows[2].startswith("A\\_B & \\underline{81.2$\\pm$2.0} {\\scriptsize(71.00)} & \\textbf{67.0$\\pm$1.0}")
+    assert rows[3].startswith("CUTER & \\textbf{85.1$\\pm$1.0} {\\scriptsize(80.00)} & \\underline{62.1$\\pm$1.0} &")
+    assert rows[4] == "joint & 99.0$\\pm$0.0 & 99.0$\\pm$0.0 & 300 \\\\"
+    assert [line for line in lines if "rule" in line] == [
+        "\\toprule", "\\midrule", "\\midrule", "\\midrule", "\\bottomrule",
+    ]  # fmt: skip
+    assert lines.count("\\begin{tabular}{lrrr}") == lines.count("\\end{tabular}") == 1
+
+
+def test_markdown_has_figures_differences_and_orderings() -> None:
+    text = tables.markdown(made_up())
+    assert "| CUTER | 3 | **85.1 ± 1.0** (80.00) | <u>62.1 ± 1.0</u> | 300 |" in text
+    assert "| CUTER | +4.1 [+4.0, +4.2] | +1.1 [+1.0, +1.2] |" in text
+    assert "mAP, classes without a positive left out" in text
+    assert "at most 75 of 100 cases" in text
+    assert "| average mAP | CUTER > RS by 10.00 | +4.1 [+4.0, +4.2] | holds |" in text
+    assert "| average mAP | A_B > RS by 1.00, within its own noise | +0.2 [-1.0, +1.0] | not separable |" in text
+    assert "| last mAP | A_B < RS by 10.00 | +6.0 [+5.0, +7.0] | does not hold |" in text
+    assert "- 100 % made up" in text
+
+
+def test_an_ordering_needs_published_figures_of_both_rows() -> None:
+    found = [(ordering.row, ordering.other, ordering.column) for ordering in orderings(made_up())]
+    assert ("CUTER", "RS", "last.map") not in found
+    assert ("CUTER", "A_B", "average.map") in found
+    assert len(found) == 4
+
+
+def test_one_seed_gives_the_difference_and_says_what_it_cannot() -> None:
+    text = tables.markdown(made_up(seeds=1))
+    assert "| average mAP | CUTER > RS by 10.00 | +4.0 | one seed cannot tell |" in text
+    assert "±" not in text.split("## Differences")[0].split("\n\n")[2]  # the table itself
+    assert "intervals are given from three seeds on" in interval_caution(made_up(seeds=2))
+
+
+def test_rows_that_look_the_same_are_level() -> None:
+    results = made_up(seeds=1)
+    results.figures["RS", 0]["average.map"] = 84.04
+    assert results.places("average.map") == {"RS": 1, "CUTER": 1, "A_B": 2}
+    assert results.places("items") == {}
+
+
+def test_comma_separated_values_are_not_rounded() -> None:
+    rows = list(csv.DictReader(io.StringIO(tables.comma_separated(made_up()))))
+    assert len(rows) == 12
+    cuter = next(row for row in rows if (row["row"], row["column"]) == ("CUTER", "average.map"))
+    assert float(cuter["mean"]) == pytest.approx(255.2 / 3)
+    assert float(cuter["difference_low"]) == pytest.approx(4.0)
+    assert cuter["published_std"] == "1.0"
+
+
+def test_the_terminal_shows_published_figures_below_ours() -> None:
+    console = Console(width=80, record=True, file=io.StringIO())
+    for table in tables.terminal(made_up()):
+        console.print(table)
+    lines = console.export_text().splitlines()
+    at = next(number for number, line in enumerate(lines) if line.strip().startswith("CUTER"))
+    assert lines[at].split() == ["CUTER", "3", "85.1±1.0", "62.1±1.0", "300"]
+    assert lines[at + 1].split() == ["80.0±1.0"]
+    assert any("does not hold" in line for line in lines)
