@@ -52,7 +52,7 @@ def made_up(seeds: int = 3) -> Results:
         for row, values in FIGURES.items()
         for seed, (average, last) in enumerate(values[:seeds])
     }
-    return Results(SUITE, "full", seeds, SUITE.rows, figures)
+    return Results(SUITE, "full", seeds, SUITE.rows, {"lr": 1e-4}, figures)
 
 
 def test_latex_marks_the_best_and_the_second_but_no_bound() -> None:
@@ -79,6 +79,7 @@ def test_markdown_has_figures_differences_and_orderings() -> None:
     assert "| average mAP | A_B > RS by 1.00, within its own noise | +0.2 [-1.0, +1.0] | not separable |" in text
     assert "| last mAP | A_B < RS by 10.00 | +6.0 [+5.0, +7.0] | does not hold |" in text
     assert "- 100 % made up" in text
+    assert "- Set for all rows in place of the suite's: lr 0.0001." in text
 
 
 def test_an_ordering_needs_published_figures_of_both_rows() -> None:

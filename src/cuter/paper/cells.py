@@ -49,6 +49,9 @@ def explanations(results: Results) -> list[str]:
     texts = [f"{COLUMNS[column].label}: {COLUMNS[column].definition}." for column in suite.columns]
     if any(row.published for row in results.rows):
         texts.append("In brackets: what the paper has, mean of its five repeats with its own backbone on all images.")
+    if results.settings:
+        chosen = ", ".join(f"{name} {value}" for name, value in results.settings.items())
+        texts.append(f"Set for all rows in place of the suite's: {chosen}.")
     texts += suite.notes
     if results.seeds > 1:
         texts.append(f"mean ± standard deviation (n - 1) over {results.seeds} seeds, or as many as are finished.")

@@ -15,7 +15,7 @@ from cuter.errors import ConfigError
 
 if TYPE_CHECKING:
     from cuter.paper.carry_out import Failure
-    from cuter.paper.jobs import Job
+    from cuter.paper.making import Order
 
 console = Console(stderr=True)
 
@@ -67,53 +67,29 @@ def paper(
     if list_suites:
         _list(seeds)
         return
+    if name is None:
+        raise ConfigError("name a table; 'cuter paper --list' tells which there are")
     with console.status("loading"):
         from cuter.experiment.stopping import Interrupted
-        from cuter.paper.carry_out import carry_out, cores
-        from cuter.paper.display import PaperDisplay
-        from cuter.paper.estimate import estimate, free_bytes, states_table
-        from cuter.paper.jobs import Request, parse_backbones, parse_settings, plan_jobs
-        from cuter.paper.record import write_results
-        from cuter.paper.results import collect
-        from cuter.paper.streams import check_backbones, steps_of
-        from cuter.paper.suite import load_suite
-        from cuter.paper.tables import terminal
+        from cuter.paper import making
+        from cuter.paper.jobs import Request, parse_settings
 
-        if name is None:
-            raise ConfigError("name a table; 'cuter paper --list' tells which there are")
-        suite = load_suite(name)
-        at_once = cores() if jobs is None else jobs
-        chosen = parse_settings(settings or [])
-        if at_once >= cores():
-            chosen = {"workers": 0} | chosen  # all cores learn: no room for processes that decode ahead
         request = Request(
-            data_root, parse_backbones(backbone or [], suite), scale, seeds,
-            only=tuple(only or ()), skip=tuple(skip or ()), settings=chosen, device=device,
-        )  # fmt: skip
-        out = out.expanduser().resolve()
-        runs = plan_jobs(suite, request, out)
-        steps = steps_of(runs) if at_once or dry_run else []
-        if at_once:
-            check_backbones(runs)
-    by_folder = dict(zip((job.folder for job in runs), steps, strict=False))
+            data_root, {}, scale, seeds, tuple(only or ()), tuple(skip or ()), parse_settings(settings or []), device
+        )
+        order = making.prepare(name, request, backbone or [], out, jobs)
+    _tell_what_is_not_set(order)
     if dry_run:
-        console.print(states_table(runs, by_folder))
-        for line in estimate(runs, by_folder).lines(at_once, free_bytes(out)):
+        for line in making.tell_what_is_left(order, console):
             _say(line)
         return
-    failures: list[Failure] = []
-    if at_once:
-        try:
-            with PaperDisplay(console, runs, steps) as display:
-                failures = carry_out(runs, at_once, display)
-        except Interrupted:
-            _tell_how_to_go_on(runs)
-            raise typer.Exit(130) from None
-    results = collect(suite, scale, seeds, runs)
-    folder = out / f"{suite.name}-{scale}"
-    record = write_results(folder, results, runs, _command())
-    for table in terminal(results):
-        console.print(table)
+    try:
+        failures = making.run_what_is_left(order, console) if order.at_once else []
+    except Interrupted:
+        done = sum(job.summary is not None for job in order.unique)
+        _say(f"Stopped with {done} of {len(order.unique)} runs finished. Go on with:  {_command()}")
+        raise typer.Exit(130) from None
+    folder, record = making.make_table(order, console, _command())
     _say(f"The table is in {folder}")
     if print_json:
         typer.echo(json.dumps(record))
@@ -145,10 +121,10 @@ def _report(failures: list[Failure]) -> None:
         _say(f"{len(failures)} runs failed. To try them again:  {_command()}")
 
 
-def _tell_how_to_go_on(runs: list[Job]) -> None:
-    folders = {job.folder: job for job in runs}
-    done = sum(job.summary is not None for job in folders.values())
-    _say(f"Stopped with {done} of {len(folders)} runs finished. Go on with:  {_command()}")
+def _tell_what_is_not_set(order: Order) -> None:
+    for row in order.suite.rows:
+        if kept := sorted(row.options.keys() & order.request.settings.keys()):
+            _say(f"{row.name} keeps its own {', '.join(kept)}, whatever --set says")
 
 
 def _command() -> str:

@@ -86,7 +86,7 @@ def digest(config: RunConfig) -> str:
 def plan_jobs(suite: Suite, request: Request, out: Path) -> list[Job]:
     """Return the runs of a table in the order in which they are carried out: all rows of a seed before the next."""
     _refuse_own_options(request.settings)
-    rows = rows_with_backbone(suite, request)
+    rows = suite.chosen(list(request.only), list(request.skip))
     known = _runs_by_digest(out / "runs")
     jobs = []
     for seed in range(request.seeds):
@@ -96,12 +96,6 @@ def plan_jobs(suite: Suite, request: Request, out: Path) -> list[Job]:
             folder = known.get(checksum, out / "runs" / f"{row.method}-{checksum[:12]}")
             jobs.append(Job(row, seed, config, folder))
     return jobs
-
-
-def rows_with_backbone(suite: Suite, request: Request) -> list[Row]:
-    """Return the rows that are asked for and have a backbone."""
-    rows = suite.chosen(list(request.only), list(request.skip))
-    return [row for row in rows if (row.backbone or "") in request.backbones]
 
 
 def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
@@ -119,20 +113,16 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def parse_backbones(names: Sequence[str], suite: Suite) -> dict[str, str]:
-    """Tell NAME=BACKBONE, where the suite asks for several by name, from one backbone for all rows."""
-    wanted = [row.backbone for row in suite.rows if row.backbone]
+    """Tell NAME=BACKBONE, where the suite compares several, from one backbone for all rows."""
+    wanted = list(dict.fromkeys(row.backbone for row in suite.rows if row.backbone))
     if not wanted:
         if len(names) != 1:
             raise ConfigError(f"{suite.name} needs one --backbone for all rows, not {len(names)}")
         return {"": names[0]}
-    found = dict(name.partition("=")[::2] for name in names)
-    if not found:
-        raise ConfigError(f"{suite.name} needs --backbone NAME=BACKBONE. Accepted: {', '.join(dict.fromkeys(wanted))}.")
-    for name, given in found.items():
-        if name not in wanted or not given:
-            names = ", ".join(dict.fromkeys(wanted))
-            raise ConfigError(f"{suite.name} takes --backbone NAME=BACKBONE, not {name!r}. Accepted: {names}.")
-    return found
+    if not names:
+        raise ConfigError(f"{suite.name} needs --backbone NAME=BACKBONE; the paper has {', '.join(wanted)}")
+    pairs = (name.partition("=") for name in names)
+    return {name: backbone or name for name, _, backbone in pairs}  # a short name is its own name
 
 
 def _configure(suite: Suite, row: Row, request: Request, seed: int) -> RunConfig:

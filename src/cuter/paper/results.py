@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from cuter.paper.columns import COLUMNS, read_figures
-from cuter.paper.jobs import Job
+from cuter.paper.jobs import WITHOUT_EFFECT, Job, Request
 from cuter.paper.statistics import Difference, Spread, paired_difference
 from cuter.paper.suite import Row, Suite
 
@@ -19,6 +20,7 @@ class Results:
     scale: str
     seeds: int
     rows: tuple[Row, ...]
+    settings: Mapping[str, Any]  # of all rows, in place of the suite's
     figures: dict[tuple[str, int], dict[str, float | None]]  # by row and seed, then by column
 
     def by_seed(self, row: Row, column: str) -> dict[int, float]:
@@ -54,7 +56,7 @@ class Results:
         return {name: best.index(mean) + 1 for name, mean in means.items() if mean in best}
 
 
-def collect(suite: Suite, scale: str, seeds: int, jobs: Sequence[Job]) -> Results:
+def collect(suite: Suite, request: Request, jobs: Sequence[Job]) -> Results:
     """Read the figures of all finished runs."""
     rows = tuple(dict.fromkeys(job.row.name for job in jobs))
     figures = {
@@ -62,4 +64,5 @@ def collect(suite: Suite, scale: str, seeds: int, jobs: Sequence[Job]) -> Result
         for job in jobs
         if (summary := job.summary) is not None
     }
-    return Results(suite, scale, seeds, tuple(suite.row(name) for name in rows), figures)
+    settings = {name: value for name, value in request.settings.items() if name not in WITHOUT_EFFECT}
+    return Results(suite, request.scale, request.seeds, tuple(suite.row(name) for name in rows), settings, figures)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from importlib import resources
 from typing import Any, Literal
 
@@ -110,11 +111,33 @@ class Suite(BaseModel):
             raise ConfigError(f"--only and --skip leave no row of {self.name}")
         return rows
 
+    def for_backbones(self, names: Sequence[str]) -> Suite:
+        """Return the rows of these backbones, where the table compares some; one that it lacks gets rows of its own."""
+        known = {row.backbone: row for row in self.rows}
+        if None in known:
+            return self
+        model = self.row(self.reference).backbone or ""
+        rows = [row for row in self.rows if row.backbone in names]
+        for name in names:
+            if name not in known:
+                rows += [_with_backbone(row, model, name) for row in self.rows if row.backbone == model]
+        shown = [row.name for row in rows]
+        reference = self.reference if self.reference in shown else shown[0]
+        return self.model_copy(update={"rows": tuple(rows), "reference": reference})
+
     def scale(self, name: str) -> dict[str, Any]:
         """Return the options of a scale."""
         if name not in self.scales:
             raise UnknownNameError(f"{self.name} has no scale {name!r}.{did_you_mean(name, list(self.scales))}")
         return self.scales[name]
+
+
+def _with_backbone(row: Row, model: str, name: str) -> Row:
+    """Return a row with another backbone, of which the paper says nothing."""
+    against = tuple(other.replace(model, name) for other in row.against)
+    return row.model_copy(
+        update={"name": row.name.replace(model, name), "backbone": name, "published": (), "against": against}
+    )
 
 
 def suite_names() -> list[str]:
