@@ -1,14 +1,18 @@
 """The suites: published figures as the paper prints them, rows that can run, settings that are shared."""
 
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 from pydantic import ValidationError
 
 from cuter.errors import ConfigError
 from cuter.paper.jobs import Request, parse_backbones, plan_jobs
 from cuter.paper.suite import Published, Suite, load_suite, suite_names
 from cuter.settings import validated
+
+REPOSITORY = Path(__file__).resolve().parents[2]
 
 # Typed from the paper's tables by hand: suite, row, column, text.
 TYPED = [
@@ -77,6 +81,18 @@ def test_bounds_have_no_memory_whatever_is_set_for_all() -> None:
     memory = {job.row.name: job.config.memory_images for job in plan_jobs(load_suite("voc"), request, Path("out"))}
     assert memory["RS"] == 77
     assert memory["finetune"] == memory["joint"] == 0
+
+
+def test_the_example_of_contributing_is_a_suite() -> None:
+    text = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```yaml\n(.*?)```", text, re.DOTALL)
+    suite = validated(Suite, {"name": "coin", **yaml.safe_load(example)})
+    assert [row.method for row in suite.rows] == ["rs", "er-coin", "cuter"]
+
+
+def test_the_page_tells_of_every_suite() -> None:
+    text = (REPOSITORY / "docs" / "paper.md").read_text(encoding="utf-8")
+    assert [name for name in suite_names() if f"| `{name}`" not in text and f", `{name}`" not in text] == []
 
 
 def test_published_text_is_read_strictly() -> None:

@@ -78,6 +78,7 @@ def test_markdown_has_figures_differences_and_orderings() -> None:
     assert "| average mAP | CUTER > RS by 10.00 | +4.1 [+4.0, +4.2] | holds |" in text
     assert "| average mAP | A_B > RS by 1.00, within its own noise | +0.2 [-1.0, +1.0] | not separable |" in text
     assert "| last mAP | A_B < RS by 10.00 | +6.0 [+5.0, +7.0] | does not hold |" in text
+    assert "is taken for one in 18 of 100 cases" in text  # of Student's t with two degrees of freedom
     assert "- 100 % made up" in text
     assert "- Set for all rows in place of the suite's: lr 0.0001." in text
 

@@ -19,6 +19,7 @@ from cuter.experiment.config import dump_config
 from cuter.experiment.stopping import Interrupted, stop_on_signals
 from cuter.paper.claims import claim, owner
 from cuter.paper.jobs import Job
+from cuter.paper.version import version
 from cuter.storage import write_text
 
 PROGRAM = (sys.executable, "-m", "cuter")
@@ -79,6 +80,7 @@ def carry_out(jobs: Sequence[Job], at_once: int, watcher: Watcher) -> list[Failu
     for job in jobs:
         if job.summary is None:
             pending.setdefault(job.folder, job)  # rows may share a run
+    at_once = min(at_once, len(pending))  # few runs have more cores each
     running: list[_Process] = []
     failures: list[Failure] = []
     waiting: set[Path] = set()
@@ -132,8 +134,11 @@ def _launch(job: Job, lock: TextIO, threads: int) -> subprocess.Popen[bytes]:
             leftover.unlink()
         write_text(job.file("yaml"), dump_config(job.config))
         command += ["--config", str(job.file("yaml")), "--out", str(job.folder)]
+    now = f"{datetime.now():%Y-%m-%d %H:%M:%S}"
+    with job.file("launches").open("a", encoding="utf-8") as launches:
+        launches.write(f"{now} cuter {version()}\n")  # a table may take days, and the code may change meanwhile
     with job.file("log").open("a", encoding="utf-8") as log:
-        log.write(f"--- {datetime.now():%Y-%m-%d %H:%M:%S} {job.name}: {shlex.join(command)}\n")
+        log.write(f"--- {now} {job.name}: {shlex.join(command)}\n")
         log.flush()
         return subprocess.Popen(
             command,

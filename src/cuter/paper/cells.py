@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from scipy import stats
+
 from cuter.paper.columns import COLUMNS
 from cuter.paper.orderings import Ordering
 from cuter.paper.results import Results
@@ -56,6 +58,21 @@ def explanations(results: Results) -> list[str]:
     if results.seeds > 1:
         texts.append(f"mean ± standard deviation (n - 1) over {results.seeds} seeds, or as many as are finished.")
     return texts
+
+
+def verdict_caution(results: Results) -> str:
+    """Tell what the verdicts on orderings mean, and how often chance alone passes for a difference."""
+    text = (
+        "*Not separable*: the difference is within twice its standard error. A published ordering is within its own "
+        "noise if it is so by the paper's five repeats."
+    )
+    if results.seeds < 2:
+        return text
+    chance = 200 * stats.t.sf(2, results.seeds - 1)
+    return (
+        f"{text} With {results.seeds} seeds a difference that is nothing but chance is taken for one in "
+        f"{chance:.0f} of 100 cases."
+    )
 
 
 def interval_caution(results: Results) -> str:

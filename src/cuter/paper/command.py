@@ -47,7 +47,7 @@ def paper(
         int | None,
         typer.Option(
             min=0, help="Runs at a time; they share the cores. 0: only the table of what is finished.",
-            show_default="number of cores",
+            show_default="number of cores; 1 on a GPU",
         ),
     ] = None,
     dry_run: Annotated[bool, typer.Option(help="Only tell what would run, how long, and how much disk.")] = False,

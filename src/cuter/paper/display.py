@@ -55,8 +55,11 @@ class PaperDisplay:
             return
         self.looked[job.folder] = time.monotonic()
         where = position(job.folder)
-        facts = f"task {where.task + 1}, step {where.steps}/{self.steps[job.folder]}" if where.steps else "loading"
-        facts += "" if where.last_map is None else f", mAP {where.last_map:.1f} after task {where.task}"
+        total = self.steps[job.folder]
+        facts = f"task {where.task + 1}, step {where.steps}/{total}" if 0 < where.steps < total else "last test"
+        if where.last_map is not None:
+            facts += f", mAP {where.last_map:.1f} after task {where.task}"
+        facts = facts if where.steps else "loading"
         self.done[job.folder] = where.steps
         self.bar.update(self.rows[job.folder], completed=where.steps, facts=facts)
         self._show_all()

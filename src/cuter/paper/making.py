@@ -9,6 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
+from cuter.learn.devices import choose_device
 from cuter.paper.carry_out import Failure, carry_out, cores
 from cuter.paper.display import PaperDisplay
 from cuter.paper.estimate import estimate, free_bytes, states_table
@@ -41,7 +42,8 @@ def prepare(name: str, request: Request, backbones: Sequence[str], out: Path, at
     suite = load_suite(name)
     named = parse_backbones(backbones, suite)
     suite = suite.for_backbones(list(named))
-    at_once = cores() if at_once is None else at_once
+    if at_once is None:
+        at_once = cores() if choose_device(request.device).type == "cpu" else 1
     settings = dict(request.settings)
     if at_once >= cores():
         settings = {"workers": 0} | settings  # all cores learn: no room for processes that decode ahead

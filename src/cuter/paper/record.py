@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import json
-import subprocess
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -16,6 +14,7 @@ from cuter.paper.columns import COLUMNS
 from cuter.paper.jobs import WITHOUT_EFFECT, Job
 from cuter.paper.orderings import orderings
 from cuter.paper.results import Results
+from cuter.paper.version import version
 from cuter.storage import write_json, write_text
 
 
@@ -82,20 +81,10 @@ def _settings(job: Job) -> dict[str, Any]:
 def _describe_run(job: Job) -> dict[str, Any]:
     environment = job.folder / "environment.json"
     made = json.loads(environment.read_text(encoding="utf-8")) if environment.is_file() else None
-    return {"folder": str(job.folder), "finished": job.summary is not None, "environment": made}
-
-
-def version() -> str:
-    """Return the version of the package, with the commit where it is a checkout."""
-    number = importlib.metadata.version("cuter")
-    git = ["git", "-C", str(Path(__file__).parent)]
-    try:
-        # a virtual environment may lie in somebody else's checkout, whose commit says nothing about us
-        tracked = subprocess.run([*git, "ls-files", __file__], capture_output=True, text=True, check=True).stdout
-        if not tracked:
-            return number
-        describe = [*git, "describe", "--always", "--dirty", "--abbrev=12"]
-        commit = subprocess.run(describe, capture_output=True, text=True, check=True).stdout.strip()
-    except (OSError, subprocess.CalledProcessError):
-        return number
-    return f"{number} ({commit})"
+    launches = job.file("launches")
+    return {
+        "folder": str(job.folder),
+        "finished": job.summary is not None,
+        "launches": launches.read_text(encoding="utf-8").splitlines() if launches.is_file() else [],
+        "environment": made,
+    }

@@ -42,8 +42,7 @@ def markdown(results: Results) -> str:
         parts += [
             "## Orderings",
             _markdown_table(["", "published ordering", "ours (difference)", "holds?"], found),
-            "*Not separable*: the difference is within twice its standard error. A published ordering is within its "
-            "own noise if it is so by the paper's five repeats.",
+            cells.verdict_caution(results),
         ]
     return "\n\n".join(parts) + "\n"
 
