@@ -145,7 +145,7 @@ def _launch(job: Job, lock: TextIO, threads: int) -> subprocess.Popen[bytes]:
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=log,
-            env=os.environ | {"OMP_NUM_THREADS": str(threads)},
+            env={"OMP_NUM_THREADS": str(threads)} | os.environ,  # what the user says goes before it
             start_new_session=True,  # Ctrl-C in the terminal reaches a run once, through us, not twice
             pass_fds=(lock.fileno(),),  # a run holds its lock itself, should this process be killed
         )

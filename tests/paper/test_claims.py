@@ -1,0 +1,35 @@
+"""Locks: one owner at a time, handed on to who inherits them, gone with the last of them."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from cuter.paper.claims import claim, owner
+
+
+def test_a_claim_has_one_owner_and_ends_with_it(tmp_path: Path) -> None:
+    file = tmp_path / "jobs" / "rs.lock"
+    assert owner(file) == "nobody"
+    first = claim(file)
+    assert first is not None
+    assert owner(file).startswith(f"process {os.getpid()} on ")
+    assert claim(file) is None
+    first.close()
+    again = claim(file)
+    assert again is not None
+    again.close()
+
+
+def test_a_run_holds_the_claim_after_its_command_is_gone(tmp_path: Path) -> None:
+    file = tmp_path / "rs.lock"
+    lock = claim(file)
+    assert lock is not None
+    run = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, pass_fds=(lock.fileno(),))
+    lock.close()
+    assert claim(file) is None
+    run.kill()
+    run.wait()
+    taken_over = claim(file)
+    assert taken_over is not None
+    taken_over.close()
