@@ -71,8 +71,8 @@ class PaperDisplay:
         self._remove(job)
         summary = job.summary or {}
         took = f" in {timedelta(seconds=round(seconds))}" if seconds else " by another process"
-        average, last = summary["average"]["map"], summary["last"]["map"]
-        self._line(f"{job.name} finished{took}: mAP {average:.1f} average, {last:.1f} last ({self._standing()})")
+        average, last = (f"{summary[when]['map'] or 0:.1f}" for when in ("average", "last"))
+        self._line(f"{job.name} finished{took}: mAP {average} average, {last} last ({self._standing()})")
 
     def failed(self, failure: Failure) -> None:
         """Tell that a run failed; what it said is shown at the end."""
