@@ -50,7 +50,9 @@ def paper(
             show_default="number of cores; 1 on a GPU",
         ),
     ] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only tell what would run, how long, and how much disk.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell what would run, how long, and how much disk.")
+    ] = False,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
     print_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:  # fmt: skip

@@ -41,7 +41,7 @@ def markdown(results: Results) -> str:
     if found := _ordering_rows(results):
         parts += [
             "## Orderings",
-            _markdown_table(["", "published ordering", "ours (difference)", "holds?"], found),
+            _markdown_table(["", "published ordering", "ours (difference)", "holds?"], found, align="---"),
             cells.verdict_caution(results),
         ]
     return "\n\n".join(parts) + "\n"
@@ -164,9 +164,9 @@ def _ordering_rows(results: Results) -> list[list[str]]:
     ]
 
 
-def _markdown_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
+def _markdown_table(head: Sequence[str], lines: Sequence[Sequence[str]], align: str = "---:") -> str:
     rows = ["| " + " | ".join(line) + " |" for line in (head, *lines)]
-    return "\n".join([rows[0], "|---|" + "---:|" * (len(head) - 1), *rows[1:]])
+    return "\n".join([rows[0], "|---|" + f"{align}|" * (len(head) - 1), *rows[1:]])
 
 
 def _plain_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
