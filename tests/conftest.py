@@ -8,7 +8,7 @@ import torch
 from hypothesis import settings
 
 from cuter.backbone import Backbone, save_backbone, untrained_vit
-from cuter.stream.shapes import render_shapes
+from shapes import render_shapes
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -30,7 +30,7 @@ tested over all classes seen so far.
 
 First steps:
 
-    cuter demo                                      a complete run in a minute
+    cuter demo                                      three methods compared, in five minutes
     cuter data check DIR                            what a data set holds
     cuter run --dataset voc --data-root VOCdevkit
               --backbone dino-vits16 --tasks 5x4    a real run
@@ -145,20 +145,30 @@ def run(
 @app.command()
 def demo(
     out: Annotated[
-        Path | None, typer.Option(help="Folder for images, backbone and run.", show_default="a new one under runs/")
+        Path | None,
+        typer.Option(help="Folder for runs, table and report.", show_default="a new or unfinished one under runs/"),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Seed of images, backbone and stream.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn at random.")] = 0,
+    device: Annotated[str, typer.Option(help=DEVICE)] = "auto",
 ) -> None:
-    """Show a complete run in a minute or so, on images that are rendered on the spot.
+    """Compare fine-tuning, replay of whole images and CUTER on rendered scenes, in about five minutes.
 
-    A small transformer that was never trained before meets a stream of coloured shapes: four tasks of two classes.
+    Five tasks bring five classes each. The folder gets the three runs, a table, and report.html for a browser. Stopped
+    by Ctrl-C, it goes on with the same --out: what is finished is not repeated.
     """
     with console.status("loading"):
-        from cuter.experiment.demo import run_demo
+        from cuter.experiment.demo import REPORT, can_go_on, run_demo
         from cuter.experiment.display import Display
-    folder = out or _unused(Path("runs/demo"))
-    _interruptible("run", folder / "run", lambda: run_demo(folder, Display(console), seed))
-    _say(f"Images, backbone and results are in {folder}")
+        from cuter.experiment.run import Interrupted
+    folder = out or _unused(Path("runs/demo"), lambda folder: can_go_on(folder, seed, device))
+    if out is None and folder.exists():
+        _say(f"{folder} is not finished yet: it goes on. A new one begins with --out")
+    try:
+        run_demo(folder, Display(console, brief=True), seed, device)
+    except (Interrupted, KeyboardInterrupt):  # the latter before, between and after the runs
+        _stop("demo", "--out", folder, "--seed", seed, "--device", device)
+    _say(f"Runs, table and report are in {folder}")
+    _say(f"What was learned, forgotten, kept and cut out, in a browser:  {(folder / REPORT).resolve().as_uri()}")
     _say("Next: your own images. 'cuter run --help' tells how.")
 
 
@@ -400,8 +410,13 @@ def _interruptible(command: str, folder: Path, carry_out: Callable[[], dict[str,
     try:
         return carry_out()
     except Interrupted:
-        _say(f"Stopped. Go on with:  cuter {command} --resume {shlex.quote(str(folder))}")
-        raise typer.Exit(130) from None
+        _stop(command, "--resume", folder)
+
+
+def _stop(*go_on: object) -> NoReturn:
+    """Tell which command goes on, and exit."""
+    _say(f"Stopped. Go on with:  cuter {shlex.join(map(str, go_on))}")
+    raise typer.Exit(130) from None
 
 
 def _say(text: str) -> None:
@@ -409,10 +424,10 @@ def _say(text: str) -> None:
     console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _unused(folder: Path) -> Path:
-    """Return this folder, or the same name with the first number that is free."""
+def _unused(folder: Path, or_fit: Callable[[Path], bool] = lambda folder: False) -> Path:
+    """Return this folder, or the same name with the first number, that is free or, though not free, fit for use."""
     names = itertools.chain([folder], (folder.with_name(f"{folder.name}-{number}") for number in itertools.count(2)))
-    return next(name for name in names if not name.exists())
+    return next(name for name in names if not name.exists() or or_fit(name))
 
 
 @data.command()

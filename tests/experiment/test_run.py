@@ -20,7 +20,7 @@ from cuter.experiment.display import Display
 from cuter.experiment.plan import make_plan
 from cuter.experiment.stopping import StopRequest
 from cuter.learn.learner import Learner
-from cuter.stream.shapes import render_shapes
+from shapes import render_shapes
 
 
 def silent() -> Display:

@@ -15,10 +15,11 @@ from cuter.stream.tasks import Task
 
 
 class Display(Live):
-    """Shows the progress of a run on a console."""
+    """Shows the progress of runs on a console, one after the other; a brief one tells a line a task, no tables."""
 
-    def __init__(self, console: Console):
+    def __init__(self, console: Console, brief: bool = False):
         super().__init__(console)
+        self.brief = brief
         self.name = ""
         self.facts = ""
         self.to_learn = self.to_test = 0
@@ -29,6 +30,7 @@ class Display(Live):
         """Tell how many images each task has to learn and to test, and how much of it is done already."""
         self.to_learn = max(sum(learn[tasks_done:]) - images_done, 0)
         self.to_test = sum(test[tasks_done:])
+        self.rates = {"learning": None, "testing": None}  # not those of another run
         total = sum(learn) + sum(test)
         self.set_total(total, done=total - self.to_learn - self.to_test)
 
@@ -56,12 +58,17 @@ class Display(Live):
         self._show("testing", self.testing, images)
 
     def end_task(self, results: Sequence[TaskResult]) -> None:
-        """Print the table of the tasks so far."""
-        self.console.print(task_table(results))
+        """Tell how the tasks so far went."""
+        if self.brief:
+            figure, classes = results[-1].scores["map"], len(results[-1].classes)
+            self.say(f"after {self.name}: mAP {'–' if figure is None else f'{figure:.1f}'} over {classes} classes")
+        else:
+            self.console.print(task_table(results))
 
     def finish(self, summary: Summary, skipped: int) -> None:
         """Print what a person wants to know at the end."""
-        self.console.print(class_table(summary))
+        if not self.brief:
+            self.console.print(class_table(summary))
         if skipped:
             self.console.print(f"[yellow]{skipped} unreadable images were skipped; summary.json names them")
 

@@ -1,4 +1,4 @@
-"""A small world of coloured shapes, rendered by code: a stream for demonstrations and tests, without a download."""
+"""A small world of coloured shapes, rendered by code: a data set for tests that takes no time to speak of."""
 
 import csv
 import math

@@ -12,7 +12,7 @@ from cuter.experiment import run as runs
 from cuter.experiment.config import RunConfig
 from cuter.experiment.display import Display
 from cuter.learn import selection
-from cuter.stream.shapes import render_shapes
+from shapes import render_shapes
 
 NASTY = '<b>&"ö猫'
 
