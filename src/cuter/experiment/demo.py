@@ -25,7 +25,7 @@ TABLE = "table.md"
 # memory. All of it shall take five minutes on two cores.
 OPTIONS: dict[str, Any] = {
     "dataset": "toybox",
-    "dataset_options": {"train": 800, "test": 300},  # scenes; most come in two tasks. Rendered once, 200 a second
+    "dataset_options": {"train": 600, "test": 300},  # scenes; most come in two tasks. Rendered once, 200 a second
     "tasks": "5x5",
     "batch_size": 10,
     "replay_size": 10,  # as much again as the stream brings
