@@ -159,7 +159,7 @@ def demo(
     with console.status("loading"):
         from cuter.experiment.demo import REPORT, can_go_on, run_demo
         from cuter.experiment.display import Display
-        from cuter.experiment.run import Interrupted
+        from cuter.experiment.stopping import Interrupted
     folder = out or _unused(Path("runs/demo"), lambda folder: can_go_on(folder, seed, device))
     if out is None and folder.exists():
         _say(f"{folder} is not finished yet: it goes on. A new one begins with --out")

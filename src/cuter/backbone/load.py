@@ -24,8 +24,11 @@ def load_backbone(name: str | os.PathLike[str], features: str | None = None) -> 
     name = os.fspath(name)
     if name in SHORT_NAMES:
         source = SHORT_NAMES[name]
-        is_url = "://" in source
-        return load_checkpoint(fetch(source), name, features) if is_url else _from_hub(source, name, features)
+        if "://" in source:
+            return load_checkpoint(fetch(source), name, features)
+        return (
+            _from_folder(Path(source), name, features) if os.path.isabs(source) else _from_hub(source, name, features)
+        )
     path = Path(name).expanduser()
     if path.is_dir():
         return _from_folder(path, name, features)

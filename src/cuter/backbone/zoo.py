@@ -1,8 +1,14 @@
-"""Short names for backbones, each with its weights: a repository of the Hugging Face hub, or an original file."""
+"""Short names for backbones, each with its weights.
+
+They are in a repository of the Hugging Face hub, in an original file, or, for the one that is small, in this package.
+"""
+
+from pathlib import Path
 
 _ORIGINAL = "https://dl.fbaipublicfiles.com"
 
 SHORT_NAMES = {
+    "toybox": str(Path(__file__).parent / "shipped" / "toybox"),  # docs/toybox-backbone.md
     "dino-vits16": "facebook/dino-vits16",
     "dino-vits8": "facebook/dino-vits8",
     "dino-vitb16": "facebook/dino-vitb16",
