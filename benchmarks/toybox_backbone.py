@@ -1,0 +1,115 @@
+"""Which training makes a small transformer cut best: none, with labels, or multi-crop self-supervision.
+
+    python benchmarks/toybox_backbone.py                      # the shipped one, beside two of its architecture
+    python benchmarks/toybox_backbone.py --backbone FOLDER    # another one that `cuter pretrain` made
+
+The one with labels learns all classes of the same kind of scenes at once, for --minutes. Each backbone gets the
+features and the threshold that suit it best on train scenes; the table is of test scenes.
+"""
+
+import argparse
+import itertools
+import time
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from rich.console import Console
+from rich.table import Table
+from torch import Tensor, nn
+
+from cuter.backbone import Backbone, load_backbone, untrained_vit
+from cuter.cut import fiedler_values, gaussian_affinity, mask_cut
+from cuter.cut.graph import unit_features
+from cuter.measure.localisation import corloc
+from cuter.stream.toybox import CLASSES, Scene, Split, draw_scene
+
+TAUS = (-0.4, -0.3, -0.2, -0.1, 0.0, 0.1, 0.2, 0.3)
+LOOPS = 1.0
+
+
+def scenes(split: Split, count: int, seed: int) -> tuple[list[Scene], Tensor]:
+    """Render scenes; images (N, 3, 128, 128)."""
+    drawn = [draw_scene(split, number, seed) for number in range(count)]
+    return drawn, torch.from_numpy(np.stack([np.asarray(one.image) for one in drawn])).permute(0, 3, 1, 2)
+
+
+def patches(backbone: Backbone, images: Tensor, features: str) -> tuple[Tensor, tuple[int, int]]:
+    """Return patch features (N, n, d) and the grid."""
+    backbone.set_features(features)
+    with torch.no_grad():
+        found = [backbone.eval()(some) for some in images.split(50)]
+    return torch.cat([one.patches for one in found]), found[0].grid
+
+
+def score(seen: tuple[Tensor, tuple[int, int]], drawn: Sequence[Scene], tau: float) -> float:
+    """Return CorLoc of the first cut."""
+    features, grid = seen
+    boxes = mask_cut(features, grid, 1, tau=tau, loops=LOOPS).pixel_boxes(*drawn[0].numbers.shape)
+    truths = [np.array([thing.box for thing in scene.things], dtype=float) for scene in drawn]
+    return corloc([box[:1].numpy().astype(float) for box in boxes], truths)
+
+
+def train_with_labels(backbone: Backbone, minutes: float, seed: int) -> Backbone:
+    """Learn which classes a scene shows, from new scenes without end."""
+    torch.manual_seed(seed)
+    width = backbone.encoder.config.hidden_size
+    head = nn.Linear(width, len(CLASSES))
+    parameters = [*backbone.parameters(), *head.parameters()]
+    optimizer = torch.optim.AdamW(parameters, lr=5e-4, weight_decay=0.05)
+    stop, number = time.monotonic() + 60 * minutes, 0
+    while time.monotonic() < stop:
+        drawn = [draw_scene("unlabelled", number + place, seed) for place in range(32)]
+        number += len(drawn)
+        images = torch.from_numpy(np.stack([np.asarray(one.image) for one in drawn])).permute(0, 3, 1, 2)
+        labels = torch.tensor([[name in one.labels for name in CLASSES] for one in drawn]).float()
+        loss = F.binary_cross_entropy_with_logits(head(backbone.train()(images).embedding), labels)
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(parameters, 1.0)
+        optimizer.step()
+    print(f"with labels: {number} scenes, loss {loss.item():.3f}", flush=True)
+    return backbone
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--backbone", default="toybox")
+    parser.add_argument("--minutes", type=float, default=20.0, help="for the one with labels")
+    parser.add_argument("--scenes", type=int, default=500, help="of the test split")
+    parser.add_argument("--seed", type=int, default=0)
+    given = parser.parse_args()
+    trained = load_backbone(given.backbone)
+    config = trained.encoder.config
+
+    def same(seed: int) -> Backbone:
+        return untrained_vit(
+            config.image_size,
+            config.patch_size,
+            dim=config.hidden_size,
+            depth=config.num_hidden_layers,
+            heads=config.num_attention_heads,
+            seed=seed,
+        )
+
+    backbones = {"untrained": same(given.seed), "multi-crop": trained}
+    if given.minutes:
+        backbones["with labels"] = train_with_labels(same(given.seed), given.minutes, given.seed)
+    chosen_on, test = scenes("train", 200, given.seed), scenes("test", given.scenes, given.seed)
+    kinds = ["tokens", *(f"{kind}@{block}" for block in range(1, trained.blocks + 1) for kind in ("keys", "values"))]
+    table = Table("backbone", "features", "tau", "CorLoc train", "CorLoc test", "Fiedler value")
+    for name, backbone in backbones.items():
+        seen = {kind: patches(backbone, chosen_on[1], kind) for kind in kinds}
+        best, kind, tau = max(
+            (score(seen[kind], chosen_on[0], tau), kind, tau) for kind, tau in itertools.product(kinds, TAUS)
+        )
+        found = patches(backbone, test[1], kind)
+        fiedler = torch.cat([fiedler_values(gaussian_affinity(unit_features(some))) for some in found[0].split(50)])
+        result = score(found, test[0], tau)
+        table.add_row(name, kind, f"{tau}", f"{best:.3f}", f"{result:.3f}", f"{fiedler.mean() / found[0].shape[1]:.3f}")
+    Console().print(table)
+
+
+if __name__ == "__main__":
+    main()
