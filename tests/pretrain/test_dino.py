@@ -15,6 +15,7 @@ from cuter.pretrain.dino import (
     dino_loss,
     follow,
     health,
+    koleo,
     make_teacher,
     moved_centre,
     teacher_targets,
@@ -91,6 +92,25 @@ def test_the_head_depends_on_its_seed_alone() -> None:
     assert all(same)
     assert not torch.equal(Head(8, 4, 1).prototypes, Head(8, 4, 2).prototypes)
     assert torch.equal(torch.get_rng_state(), before)
+
+
+@given(st.integers(0, 10_000), st.integers(2, 8), st.integers(2, 5))
+def test_koleo_is_the_log_distance_to_the_nearest(seed: int, images: int, dim: int) -> None:
+    embeddings = torch.randn(images, dim, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+    points = (embeddings / embeddings.norm(dim=1, keepdim=True)).numpy()
+    distances = np.linalg.norm(points[:, None] - points[None], axis=2) + 9 * np.eye(images)
+    assert koleo(embeddings).item() == pytest.approx(-np.log(distances.min(axis=1).clip(min=1e-6)).mean(), abs=1e-6)
+
+
+def test_koleo_pushes_embeddings_apart() -> None:
+    embeddings = (
+        torch.ones(20, 6) + 0.01 * torch.randn(20, 6, generator=torch.Generator().manual_seed(0))
+    ).requires_grad_()
+    before = health(torch.ones(20, 4) / 4, embeddings.detach()).spread
+    for _ in range(50):
+        (gradient,) = torch.autograd.grad(koleo(embeddings), embeddings)
+        embeddings = (embeddings - 0.1 * gradient).detach().requires_grad_()
+    assert health(torch.ones(20, 4) / 4, embeddings.detach()).spread > 10 * before
 
 
 def test_health_tells_both_kinds_of_collapse() -> None:

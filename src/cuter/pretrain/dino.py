@@ -102,6 +102,19 @@ def dino_loss(student: Sequence[Tensor], targets: Sequence[Tensor]) -> Tensor:
     return torch.stack(pairs).mean()
 
 
+def koleo(embeddings: Tensor) -> Tensor:
+    """Return minus the mean log distance of embeddings (B, D) of length 1 to their nearest neighbours.
+
+    The less, the more evenly they are spread (Sablayrolles et al. 2019, and DINOv2): it keeps all images from becoming
+    alike before there is anything to tell them apart by.
+    """
+    directions = F.normalize(embeddings, dim=1)
+    cosines = (directions @ directions.T).fill_diagonal_(-1.0)  # nobody is its own neighbour
+    nearest = directions[cosines.argmax(dim=1)]
+    distances: Tensor = torch.linalg.vector_norm(directions - nearest, dim=1)
+    return -distances.clamp(min=1e-6).log().mean()
+
+
 def moved_centre(centre: Tensor, logits: Tensor) -> Tensor:
     """Return c ← m c + (1 - m) mean of the teacher's logits (Eq. 4)."""
     return CENTRE_MOMENTUM * centre + (1 - CENTRE_MOMENTUM) * logits.mean(dim=0)

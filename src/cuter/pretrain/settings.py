@@ -53,6 +53,11 @@ class PretrainSettings(BaseModel):
     momentum: float = Field(
         0.99, ge=0, le=1, description="Share that the teacher keeps of itself in a step; it rises to 1."
     )
+    spread: float = Field(
+        0.1,
+        ge=0,
+        description="Weight of a term that keeps embeddings of different images apart; strong colour needs it.",
+    )
     teacher_temperature: float = Field(0.04, gt=0, description="The lower, the more certain the teacher.")
     scores: int = Field(10, ge=1, description="How many times the teacher is scored and exported on the way.")
     probe_images: int = Field(64, ge=1, description="Images on which the cut is measured at each score.")

@@ -19,6 +19,7 @@ from cuter.pretrain.dino import (
     dino_loss,
     follow,
     health,
+    koleo,
     make_teacher,
     moved_centre,
     teacher_targets,
@@ -72,11 +73,17 @@ class Trainer:
         with torch.no_grad():
             answers, embeddings = self.teacher(torch.cat(groups[0]))
             targets = teacher_targets(answers, self.centre, self.settings.teacher_temperature)
-        guesses = [logits for group in groups for logits in self.student(torch.cat(group))[0].chunk(len(group))]
+        seen = [self.student(torch.cat(group)) for group in groups]
+        guesses = [
+            logits
+            for group, (all_logits, _) in zip(groups, seen, strict=True)
+            for logits in all_logits.chunk(len(group))
+        ]
         loss = dino_loss(guesses, targets.chunk(GLOBALS))
+        apart = torch.stack([koleo(one) for one in seen[0][1].chunk(GLOBALS)]).mean()  # views of one image may be alike
         if not torch.isfinite(loss):
             raise CuterError(f"the loss is {loss.item()} at step {self.steps}: no weight was changed; try a smaller lr")
-        self._descend(loss, rate, freeze_prototypes=progress < FROZEN)
+        self._descend(loss + self.settings.spread * apart, rate, freeze_prototypes=progress < FROZEN)
         follow(self.teacher, self.student, momentum)
         self.centre = moved_centre(self.centre, answers)
         self.steps += 1
