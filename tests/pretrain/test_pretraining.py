@@ -378,7 +378,7 @@ def test_collapse_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
 
 def test_it_learns_what_images_have_in_common(shapes: Path, tmp_path: Path) -> None:
     images = read_images(sorted((shapes / "images").glob("*.png")), 32)
-    chosen = settings(steps=80, batch_size=16, momentum=0.9, colour=0, scores=1)
+    chosen = settings(steps=100, batch_size=16, momentum=0.9, colour=0, scores=1)
     pretrain(images, chosen, tmp_path / "out", silent())
     last = [line for line in lines(tmp_path / "out") if "loss" in line][-10:]
     loss, diversity = (sum(line[key] for line in last) / 10 for key in ("loss", "diversity"))

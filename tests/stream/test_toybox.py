@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 from PIL import Image
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -23,7 +24,7 @@ from cuter.stream.toybox.pools import PATTERNS, pattern
 from cuter.stream.toybox.scene import MIN_VISIBLE, render_scene
 from cuter.stream.toybox.sketch import Sketch
 from cuter.stream.toybox.things import KINDS
-from cuter.stream.toybox.world import BY_FREQUENCY, THEMES, Plan, plan_scene, scene_generator
+from cuter.stream.toybox.world import BY_FREQUENCY, THEMES, Plan, plan_close_up, plan_scene, scene_generator
 
 
 def digest(scene: Scene) -> str:
@@ -119,7 +120,7 @@ def test_masks_and_visible_shares_are_those_of_the_pixels(monkeypatch: pytest.Mo
     hidden = 0
     for number in range(30):
         solid.clear()
-        scene = draw_scene("unlabelled", number)
+        scene = draw_scene("test", number)
         pixels = np.asarray(scene.image)
         for thing, mask in zip(scene.things, scene.masks, strict=True):
             blue = pixels[mask][:, 2]
@@ -251,3 +252,16 @@ def test_the_sheet_and_the_statistics(
     assert "400 scenes" in told
     trees = sum("tree" in plan_scene(scene_generator("train", number)).labels for number in range(400))
     assert re.search(rf"tree +│ +{trees} ", told)
+
+
+def test_unlabelled_scenes_are_close_ups_of_all_classes_alike() -> None:
+    scenes = [draw_scene("unlabelled", number) for number in range(150)]
+    assert {len(scene.things) for scene in scenes} == {1}
+    longest = [max(x2 - x1, y2 - y1) / SIZE for scene in scenes for x1, y1, x2, y2 in [scene.things[0].box]]
+    assert min(longest) > 0.3  # at most a part of one that is 0.55 lies outside
+    assert np.median(longest) > 0.6
+    plans = [plan_close_up(scene_generator("unlabelled", number)) for number in range(10_000)]
+    counts = Counter(plan.labels[0] for plan in plans)
+    assert scipy.stats.chisquare(list(counts.values())).pvalue > 0.01
+    assert len(counts) == len(CLASSES)
+    assert all(plan.labels[0] in THEMES[plan.theme] for plan in plans)

@@ -70,6 +70,13 @@ def test_it_is_rendered_once_into_the_cache(tmp_path: Path, monkeypatch: pytest.
     assert other.train[0].path.read_bytes() != first.train[0].path.read_bytes()
 
 
+def test_close_ups_to_train_on_and_scenes_to_test_with(tmp_path: Path):
+    world = load_dataset("toybox", tmp_path, train=8, test=8, close_ups=True)
+    assert {len(sample.labels) for sample in world.train} == {1}
+    plain = load_dataset("toybox", tmp_path, train=1, test=8)
+    assert [sample.labels for sample in world.test] == [sample.labels for sample in plain.test]
+
+
 KILLED = """
 import os, sys
 from pathlib import Path

@@ -37,6 +37,7 @@ FAMILIES = {
     "dinov2": Family("Dinov2Config", "Dinov2Model"),
     "dinov2_with_registers": Family("Dinov2WithRegistersConfig", "Dinov2WithRegistersModel"),
     "dinov3_vit": Family("DINOv3ViTConfig", "DINOv3ViTModel"),
+    "vit_conv_stem": Family("ConvStemViTConfig", "ConvStemViTModel", **_VIT),  # our own
     "resnet": Family("ResNetConfig", "ResNetModel", pooling=PATCH_MEAN),
 }
 
@@ -53,13 +54,20 @@ def family_of(model_type: Any, source: str) -> Family:
     return FAMILIES[model_type]
 
 
-def make_config(fields: dict[str, Any], source: str) -> Any:
-    """Return the transformers config that these fields describe."""
+def class_named(name: str) -> Any:
+    """Return a class of transformers, or of our own; importing them takes seconds, so it is done late."""
     import transformers
 
+    from cuter.backbone import conv_stem
+
+    return getattr(conv_stem, name, None) or getattr(transformers, name)
+
+
+def make_config(fields: dict[str, Any], source: str) -> Any:
+    """Return the transformers config that these fields describe."""
     model_type = fields.get("model_type")
     family = family_of(model_type, source)
-    config_class = getattr(transformers, family.config)
+    config_class = class_named(family.config)
     if model_type == "vit_mae":
         shared = config_class().to_dict().keys() - {"model_type", "architectures", "transformers_version"}
         fields = {name: value for name, value in fields.items() if name in shared}
@@ -74,9 +82,7 @@ def make_config(fields: dict[str, Any], source: str) -> Any:
 
 def build(config: Any) -> nn.Module:
     """Return the encoder of a config with random weights, leaving the global random state as it was."""
-    import transformers
-
     family = FAMILIES[config.model_type]
     with torch.random.fork_rng(devices=[]):
-        encoder: nn.Module = getattr(transformers, family.model)(config, **family.build)
+        encoder: nn.Module = class_named(family.model)(config, **family.build)
     return encoder

@@ -10,7 +10,7 @@ from pathlib import Path
 import torch
 
 from cuter.backbone.backbone import Backbone
-from cuter.backbone.families import FAMILIES, make_config
+from cuter.backbone.families import FAMILIES, class_named, make_config
 from cuter.backbone.preprocessing import read_preprocessing
 from cuter.backbone.report import LoadReport, require_all
 from cuter.errors import BackboneError
@@ -28,7 +28,7 @@ def load_pretrained(source: str, name: str, features: str | None) -> Backbone:
         file = cached_file(source, "preprocessor_config.json", _raise_exceptions_for_missing_entries=False)
         preprocessing, notes = read_preprocessing(Path(file) if file else None, getattr(config, "image_size", None))
         family = FAMILIES[config.model_type]
-        model_class = getattr(transformers, family.model)
+        model_class = class_named(family.model)
         try:
             encoder, info = model_class.from_pretrained(
                 source, config=config, dtype=torch.float32, output_loading_info=True, **family.build

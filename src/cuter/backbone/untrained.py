@@ -17,12 +17,13 @@ def untrained_vit(
     dim: int = 64,
     depth: int = 2,
     heads: int = 2,
+    conv_stem: bool = False,
     seed: int = 0,
     features: str | None = None,
 ) -> Backbone:
     """Make a vision transformer whose weights depend on the seed alone; the global random state stays as it was."""
     fields = {
-        "model_type": "vit",
+        "model_type": "vit_conv_stem" if conv_stem else "vit",
         "image_size": image_size,
         "patch_size": patch_size,
         "hidden_size": dim,

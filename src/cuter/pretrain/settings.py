@@ -25,6 +25,9 @@ class PretrainSettings(BaseModel):
     dim: int = Field(128, ge=8, description="Width of the transformer.")
     depth: int = Field(6, ge=1, description="Its blocks.")
     heads: int = Field(4, ge=1, description="Its attention heads.")
+    conv_stem: bool = Field(
+        True, description="Come from pixels to patches by small convolutions: learns earlier, from fewer images."
+    )
     epochs: int = Field(100, ge=1, description="Passes over the images.")
     steps: int | None = Field(None, ge=1, description="Steps, in place of epochs.")
     batch_size: int = Field(64, ge=2, description="Images in each step.")

@@ -47,6 +47,7 @@ class Trainer:
             dim=settings.dim,
             depth=settings.depth,
             heads=settings.heads,
+            conv_stem=settings.conv_stem,
             seed=settings.seed,
         )
         head = Head(settings.dim, settings.prototypes, settings.seed)

@@ -18,12 +18,19 @@ QUALITY = 92
 
 
 def render_toybox(
-    root: Path, train: int, test: int, seed: int = 0, progress: Progress = lambda done, total: None
+    root: Path,
+    train: int,
+    test: int,
+    seed: int = 0,
+    progress: Progress = lambda done, total: None,
+    *,
+    close_ups: bool = False,
 ) -> None:
     """Draw scenes into the folder `root`, unless it is there: a folder of this name is always whole.
 
     It gets train.jsonl and test.jsonl with paths, labels and boxes, the pictures under images/, and under masks/ for
-    each of them a PNG of the same name whose grey value k marks the visible pixels of the k-th box.
+    each of them a PNG of the same name whose grey value k marks the visible pixels of the k-th box. With `close_ups`,
+    scenes to train on are of one large thing each.
     """
     with made_once(root) as folder:
         if folder is None:
@@ -31,11 +38,12 @@ def render_toybox(
         done = 0
         counts: dict[Split, int] = {"train": train, "test": test}
         for split, count in counts.items():
+            drawn: Split = "unlabelled" if close_ups and split == "train" else split
             for kind in ("images", "masks"):
                 (folder / kind / split).mkdir(parents=True)
             with (folder / f"{split}.jsonl").open("w", encoding="utf-8") as rows:
                 for number in range(count):
-                    row = _write(folder, f"{split}/{number:06d}", draw_scene(split, number, seed))
+                    row = _write(folder, f"{split}/{number:06d}", draw_scene(drawn, number, seed))
                     rows.write(json.dumps(row) + "\n")
                     done += 1
                     progress(done, train + test)

@@ -69,11 +69,11 @@ def colour_table(rng: Generator, kind: str, sticker: bool) -> NDArray[np.uint8]:
     if kind != "plain":
         strong, related, both = rng.random(3).tolist()
         toward = BLACK if sum(main) > 1.5 else WHITE
-        mate = mix(main, toward, 0.35) if related < 0.5 else _unlike(rng, main)
-        contrast = 1.0 if kind == "gradient" else 0.55 + 0.45 * strong
+        mate = mix(main, toward, 0.6) if related < 0.4 else _unlike(rng, main)
+        contrast = 1.0 if kind == "gradient" else 0.8 + 0.2 * strong
         other[MAIN] = mix(main, mate, contrast)
-        if both < 0.3:
-            other[SECOND] = mix(second, BLACK, 0.3 * contrast)
+        if both < 0.7:
+            other[SECOND] = mix(second, BLACK if sum(second) > 1.5 else WHITE, 0.5 * contrast)
     first, last = np.array(base)[:, None, None], np.array(other)[:, None, None]
     table = np.full((len(Material), LEVELS, TONES, 4), 255, dtype=np.uint8)
     table[..., :3] = (first + STEPS * (last - first)) * SHADE + SHINE

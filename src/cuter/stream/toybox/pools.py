@@ -16,7 +16,7 @@ LEVELS = 8  # steps from a colour to the second colour of its pattern
 PATTERNS = ("stripes", "dots", "checks", "waves", "bricks", "scales", "grid", "zigzag")
 PERIODS = (7, 10, 14, 20, 28)  # in pixels of the canvas on which things are painted
 ANGLES = range(0, 180, 30)
-SIDE = 256
+SIDE = 320  # more than the canvas of the largest thing
 
 NOISE_LEVELS = 128
 NOISE_SIDE = 256

@@ -14,10 +14,11 @@ from cuter.stream.toybox.lighting import cast_shadow, light_and_shoot
 from cuter.stream.toybox.paint import Sprite, paint
 from cuter.stream.toybox.sketch import Sketch
 from cuter.stream.toybox.things import KINDS
-from cuter.stream.toybox.world import Plan, Split, plan_scene, scene_generator
+from cuter.stream.toybox.world import Plan, Split, plan_close_up, plan_scene, scene_generator
 
 SIZE = 128
 SMALLEST, LARGEST = 0.25, 0.8  # the longer side of a thing, of the side of the scene
+CLOSE = (0.55, 0.95)  # the same in a close-up
 MIN_VISIBLE = 0.4  # a thing that others, or the frame, hide more of is moved, or left out
 TRIES = 12
 OUTSIDE = 0.15  # so much of a thing, at most, may lie beyond each edge of the frame
@@ -71,18 +72,24 @@ class _Layer:
 
 
 def draw_scene(split: Split, number: int, seed: int = 0) -> Scene:
-    """Draw a scene: always the same one for the same split, number and seed, whatever else is drawn."""
+    """Draw a scene: always the same one for the same split, number and seed, whatever else is drawn.
+
+    Those of the split 'unlabelled' are what collections of photographs for pre-training mostly are: of one thing, and
+    close to it.
+    """
     rng = scene_generator(split, number, seed)
+    if split == "unlabelled":
+        return render_scene(rng, plan_close_up(rng), CLOSE)
     return render_scene(rng, plan_scene(rng))
 
 
-def render_scene(rng: Generator, plan: Plan) -> Scene:
+def render_scene(rng: Generator, plan: Plan, sizes: tuple[float, float] = (SMALLEST, LARGEST)) -> Scene:
     """Draw what the plan says. A thing that finds no place where enough of it is visible is left out."""
     backdrop = draw_backdrop(rng, plan.theme, SIZE)
     light, before, shadows = rng.random(3).tolist()
     behind = [_clutter(rng) for _ in range(int(rng.integers(0, 5)))]
     in_front = [_clutter(rng) for _ in range(int(before < 0.15))]
-    things = _things(rng, plan, 200 + 140 * light)
+    things = _things(rng, plan, sizes, 200 + 140 * light)
     things = _arrange(rng, things, in_front, backdrop.horizon)
     image = backdrop.image
     for layer in (*behind, *things, *in_front):
@@ -101,8 +108,8 @@ def _clutter(rng: Generator) -> _Layer:
     return _Layer(sprite, "", int(SIZE * x) - sprite.image.width // 2, int(SIZE * y) - sprite.image.height // 2)
 
 
-def _things(rng: Generator, plan: Plan, light: float) -> list[_Layer]:
-    sizes = rng.uniform(SMALLEST, LARGEST, len(plan.labels)).tolist()
+def _things(rng: Generator, plan: Plan, between: tuple[float, float], light: float) -> list[_Layer]:
+    sizes = rng.uniform(*between, len(plan.labels)).tolist()
     room = math.sqrt(CROWDED / max(sum(size * size for size in sizes), CROWDED))
     layers = []
     for label, size in zip(plan.labels, sizes, strict=True):

@@ -8,7 +8,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 # Goes up whenever the same seed gives other pictures or labels: rendered worlds of two versions never mix.
-VERSION = 3
+VERSION = 4
 
 Split = Literal["train", "test", "unlabelled"]
 SPLITS: tuple[Split, ...] = get_args(Split)
@@ -58,6 +58,13 @@ def plan_scene(rng: Generator) -> Plan:
     things = 1 + int(np.searchsorted(_THING_EDGES, count))
     chosen = np.searchsorted(_CLASS_EDGES[row], chances[:things])
     return Plan(tuple(THEMES)[row], tuple(CLASSES[i] for i in chosen.tolist()))
+
+
+def plan_close_up(rng: Generator) -> Plan:
+    """Draw what a scene of a single thing shows, of all classes alike, among what it goes with."""
+    name = CLASSES[int(rng.random() * len(CLASSES))]
+    themes = [theme for theme, members in THEMES.items() if name in members]
+    return Plan(themes[int(rng.random() * len(themes))], (name,))
 
 
 def _joint() -> NDArray[np.float64]:

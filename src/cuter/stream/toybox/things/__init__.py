@@ -17,7 +17,7 @@ from cuter.stream.toybox.things.plants import flower, leaf, mushroom, tree
 from cuter.stream.toybox.things.play import ball, boat, kite
 from cuter.stream.toybox.things.street import car, house
 
-TYPICAL = 0.85  # so often a thing has the surface of its class, else any
+TYPICAL = 0.9  # so often a thing has the surface of its class, else any
 FINE, WIDE = 10, 20  # periods of patterns
 
 
