@@ -90,6 +90,7 @@ def main() -> None:
             dim=config.hidden_size,
             depth=config.num_hidden_layers,
             heads=config.num_attention_heads,
+            conv_stem=config.model_type == "vit_conv_stem",
             seed=seed,
         )
 

@@ -146,15 +146,15 @@ def run(
 def demo(
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for runs, table and report.", show_default="a new or unfinished one under runs/"),
+        typer.Option(help="Folder for runs and report.", show_default="a new or unfinished one under runs/"),
     ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Seed of everything that is drawn at random.")] = 0,
     device: Annotated[str, typer.Option(help=DEVICE)] = "auto",
 ) -> None:
     """Compare fine-tuning, replay of whole images and CUTER on rendered scenes, in about five minutes.
 
-    Five tasks bring five classes each. The folder gets the three runs, a table, and report.html for a browser. Stopped
-    by Ctrl-C, it goes on with the same --out: what is finished is not repeated.
+    Five tasks bring five classes each. The folder gets the three runs and report.html for a browser. Stopped by Ctrl-C,
+    it goes on with the same --out: what is finished is not repeated.
     """
     with console.status("loading"):
         from cuter.experiment.demo import REPORT, can_go_on, run_demo
@@ -167,7 +167,7 @@ def demo(
         run_demo(folder, Display(console, brief=True), seed, device)
     except (Interrupted, KeyboardInterrupt):  # the latter before, between and after the runs
         _stop("demo", "--out", folder, "--seed", seed, "--device", device)
-    _say(f"Runs, table and report are in {folder}")
+    _say(f"Runs and report are in {folder}")
     _say(f"What was learned, forgotten, kept and cut out, in a browser:  {(folder / REPORT).resolve().as_uri()}")
     _say("Next: your own images. 'cuter run --help' tells how.")
 

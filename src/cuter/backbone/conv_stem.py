@@ -33,13 +33,13 @@ class ConvStem(nn.Sequential):
         return first
 
 
-class ConvStemViTConfig(ViTConfig):
+class ConvStemViTConfig(ViTConfig):  # type: ignore[misc]
     """That of a ViT, under a name of its own."""
 
     model_type = "vit_conv_stem"
 
 
-class ConvStemViTModel(ViTModel):
+class ConvStemViTModel(ViTModel):  # type: ignore[misc]
     """A ViT with another way from pixels to patches; all else is as it was."""
 
     config_class = ConvStemViTConfig
@@ -50,4 +50,4 @@ class ConvStemViTModel(ViTModel):
         if not isinstance(size, int) or size < 2 or size & (size - 1):
             raise BackboneError(f"patch_size must be a power of 2 for a stem of convolutions, not {size}")
         stem = ConvStem(config.num_channels, config.hidden_size, size)
-        self.embeddings.patch_embeddings.projection = stem  # type: ignore[assignment]
+        self.embeddings.patch_embeddings.projection = stem

@@ -10,16 +10,14 @@ from cuter.errors import ConfigError
 from cuter.experiment.config import RunConfig, load_config, with_absolute_paths
 from cuter.experiment.directory import RunDirectory
 from cuter.experiment.display import Display
-from cuter.experiment.report import comparison_markdown, comparison_table, read_runs, write_report
+from cuter.experiment.report import comparison_table, read_runs, write_report
 from cuter.experiment.report.names import value_text, varying
 from cuter.experiment.run import resume, start
 from cuter.learn.recipe import METHODS
-from cuter.storage import write_text
 
 COMPARED = ("finetune", "rs", "cuter")
 BACKBONE = "toybox"
 REPORT = "report.html"
-TABLE = "table.md"
 
 # Settings of all three runs, as in `cuter run --help`. What a method chooses itself it is not given: fine-tuning has no
 # memory. All of it shall take five minutes on two cores.
@@ -59,7 +57,6 @@ def run_demo(
     folders = [out / method for method in configs]
     with display.console.status("making the report"):
         runs = read_runs(folders)
-        write_text(out / TABLE, comparison_markdown(runs))
         write_report(folders, out / REPORT)  # last: where it is, all is done
     display.say("")
     display.console.print(comparison_table(runs))
