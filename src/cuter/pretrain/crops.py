@@ -17,6 +17,7 @@ ASPECT = (3 / 4, 4 / 3)
 JITTER = 0.8  # chance
 BRIGHTNESS, CONTRAST, SATURATION, HUE = 0.4, 0.4, 0.2, 0.1  # hue: of a full turn
 GREY = 0.2  # chance
+NEAR = 8  # how many times the smallest part of an image goes into the largest
 BLUR = (0.1 / 224, 2.0 / 224)  # sigma, as a share of the view's side
 
 LUMA = torch.tensor([0.299, 0.587, 0.114])
@@ -39,11 +40,14 @@ def multi_crop(
     """Return one view of each kind for each of the uint8 images (B, 3, H, W): floats in 0..1 of (B, 3, size, size).
 
     `colour` is the strength of all changes of colour: 0 leaves colours as they are. All views of an image show the
-    same part of it, of a share between half of `part` and `part`. Everything is drawn from the generator, a number of
+    same part of it, of a share of its area between an eighth of `part` and `part`: near and far. Everything is drawn from the generator, a number of
     values that depends on B, the number of views, and whether there are parts (`part` below 1).
     """
     pixels = images.float() / 255
-    parts = whole(pixels) if part == 1 else draw_windows(whole(pixels), (part / 2, part), generator)
+    parts = whole(pixels)
+    if part < 1:
+        shares = uniform(len(pixels), (math.log(part / NEAR), math.log(part)), generator).exp()
+        parts = draw_windows(parts, shares, generator)
     return [make_view(pixels, view, generator, colour, parts) for view in views]
 
 
@@ -57,7 +61,8 @@ def make_view(
     pixels: Tensor, view: View, generator: Generator, colour: float = 1.0, parts: Tensor | None = None
 ) -> Tensor:
     """Return one view of each of the images (B, 3, H, W), floats in 0..1, or of their parts, windows (B, 4)."""
-    windows = draw_windows(whole(pixels) if parts is None else parts, view.scale, generator)
+    shares = uniform(len(pixels), view.scale, generator)
+    windows = draw_windows(whole(pixels) if parts is None else parts, shares, generator)
     mirrored, blurred, solarised = torch.rand(3, len(pixels), generator=generator)
     sigma = uniform(len(pixels), BLUR, generator) * view.size
     map_colours = draw_colours(len(pixels), colour, generator)
@@ -68,17 +73,16 @@ def make_view(
     return torch.where(inverted & (recoloured >= 0.5), 1 - recoloured, recoloured)
 
 
-def draw_windows(parts: Tensor, scale: tuple[float, float], generator: Generator) -> Tensor:
-    """Draw a window inside of each of the windows (B, 4), of a share of its area in `scale`.
+def draw_windows(parts: Tensor, shares: Tensor, generator: Generator) -> Tensor:
+    """Draw a window inside of each of the windows (B, 4), of a share (B,) of its area.
 
     Windows are x1, y1, x2, y2 in whole pixels, half-open.
     """
     left, top, right, bottom = parts.unbind(dim=1)
     width, height = right - left, bottom - top
-    area = uniform(len(parts), scale, generator)
     aspect = uniform(len(parts), (math.log(ASPECT[0]), math.log(ASPECT[1])), generator).exp()
-    across = (width * (area * aspect).sqrt()).round().clamp(min=1).minimum(width)
-    down = (height * (area / aspect).sqrt()).round().clamp(min=1).minimum(height)
+    across = (width * (shares * aspect).sqrt()).round().clamp(min=1).minimum(width)
+    down = (height * (shares / aspect).sqrt()).round().clamp(min=1).minimum(height)
     places = torch.rand(2, len(parts), generator=generator)
     x1, y1 = left + (places[0] * (width - across + 1)).floor(), top + (places[1] * (height - down + 1)).floor()
     return torch.stack([x1, y1, x1 + across, y1 + down], dim=1)
