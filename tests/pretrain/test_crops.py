@@ -9,7 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cuter.pretrain import crops
-from cuter.pretrain.crops import ColourMap, View, crop, draw_colours, draw_windows, make_view, multi_crop, uniform, whole
+from cuter.pretrain.crops import (
+    ColourMap,
+    View,
+    crop,
+    draw_colours,
+    draw_windows,
+    make_view,
+    multi_crop,
+    uniform,
+    whole,
+)
 
 
 def seeded(seed: int = 0) -> torch.Generator:

@@ -64,8 +64,8 @@ def test_the_teacher_follows_and_no_gradient_reaches_it(tiny: Backbone) -> None:
     teacher = make_teacher(student)
     images = torch.randint(256, (3, 3, 32, 32), dtype=torch.uint8)
     before = [parameter.clone() for parameter in teacher.parameters()]
-    targets = teacher_targets(teacher(images)[0], torch.zeros(16), 0.04)
-    dino_loss([student(images)[0]] * 2, [targets]).backward()
+    targets = teacher_targets(teacher(images).logits, torch.zeros(16), 0.04)
+    dino_loss([student(images).logits] * 2, [targets]).backward()
     assert not targets.requires_grad
     assert all(parameter.grad is None for parameter in teacher.parameters())
     with torch.no_grad():
@@ -80,7 +80,8 @@ def test_the_teacher_follows_and_no_gradient_reaches_it(tiny: Backbone) -> None:
 def test_the_head_gives_cosines_with_its_prototypes() -> None:
     head = Head(8, 20, seed=0)
     embeddings = 100 * torch.randn(50, 8)
-    logits = head(embeddings)
+    directions, logits = head(embeddings)
+    assert torch.allclose(directions.norm(dim=1), torch.ones(50))
     points = head.layers(embeddings).double()
     expected = torch.nn.functional.cosine_similarity(points[:, None], head.prototypes[None].double(), dim=2)
     assert torch.allclose(logits.double(), expected, atol=1e-5)

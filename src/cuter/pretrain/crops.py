@@ -40,8 +40,9 @@ def multi_crop(
     """Return one view of each kind for each of the uint8 images (B, 3, H, W): floats in 0..1 of (B, 3, size, size).
 
     `colour` is the strength of all changes of colour: 0 leaves colours as they are. All views of an image show the
-    same part of it, of a share of its area between an eighth of `part` and `part`: near and far. Everything is drawn from the generator, a number of
-    values that depends on B, the number of views, and whether there are parts (`part` below 1).
+    same part of it, of a share of its area between an eighth of `part` and `part`: near and far. Everything is drawn
+    from the generator, a number of values that depends on B, the number of views, and whether there are parts (`part`
+    below 1).
     """
     pixels = images.float() / 255
     parts = whole(pixels)

@@ -9,6 +9,7 @@ import copy
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import torch
 import torch.nn.functional as F
@@ -50,9 +51,22 @@ class Head(nn.Module):
                     nn.init.trunc_normal_(layer.weight, std=0.02)
                     nn.init.zeros_(layer.bias)
 
-    def forward(self, embedding: Tensor) -> Tensor:
-        """Map embeddings (B, D) to logits (B, prototypes)."""
-        return F.linear(F.normalize(self.layers(embedding), dim=1), F.normalize(self.prototypes, dim=1))
+    def forward(self, embedding: Tensor) -> tuple[Tensor, Tensor]:
+        """Map embeddings (B, D) to directions (B, BOTTLENECK) of length 1, and these to logits (B, prototypes)."""
+        directions = F.normalize(self.layers(embedding), dim=1)
+        return directions, F.linear(directions, F.normalize(self.prototypes, dim=1))
+
+
+class Answers(NamedTuple):
+    """What a network says of B images."""
+
+    directions: Tensor  # (B, BOTTLENECK), of length 1
+    logits: Tensor  # (B, prototypes)
+    embeddings: Tensor  # (B, D)
+
+    def chunk(self, views: int) -> list["Answers"]:
+        """Return what it says of each of the views, which stand one after the other."""
+        return [Answers(*parts) for parts in zip(*(tensor.chunk(views) for tensor in self), strict=True)]
 
 
 class Network(nn.Module):
@@ -63,10 +77,11 @@ class Network(nn.Module):
         self.backbone = backbone
         self.head = head
 
-    def forward(self, images: Tensor) -> tuple[Tensor, Tensor]:
-        """Return logits (B, prototypes) and embeddings (B, D)."""
-        embedding = self.backbone(images).embedding
-        return self.head(embedding), embedding
+    def forward(self, images: Tensor) -> Answers:
+        """Look at images (B, 3, H, W)."""
+        embeddings = self.backbone(images).embedding
+        directions, logits = self.head(embeddings)
+        return Answers(directions, logits, embeddings)
 
 
 def make_teacher(student: Network) -> Network:

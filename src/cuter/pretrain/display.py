@@ -18,6 +18,7 @@ FIGURES = {
     "ap50": ("AP50", "{:.1%}"),
     "knn_map": ("k-NN mAP", "{:.1f}"),
     "loss": ("loss", "{:.3f}"),
+    "matched": ("matched", "{:.0%}"),
     "entropy": ("entropy", "{:.2f}"),
     "diversity": ("diversity", "{:.2f}"),
     "spread": ("spread", "{:.2f}"),

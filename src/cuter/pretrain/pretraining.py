@@ -201,14 +201,14 @@ class Pretraining:
 
     def _score(self, figures: dict[str, float]) -> None:
         """Measure and export the teacher, and warn if it has collapsed."""
-        health = {name: figures[name] for name in ("loss", *Health.__slots__) if name in figures}
+        health = {name: figures[name] for name in ("loss", "matched", *Health.__slots__) if name in figures}
         score = {"step": self.trainer.steps, **self.judge.measure(self.trainer.backbone), **health}
         self.progress.scores.append(score)
         self.directory.append_metrics({"step": self.trainer.steps, "score": score})
         self._export()
         self.display.scored(self.progress.scores, self.total)
-        # In the beginning features may be anything.
-        if self.trainer.steps > self.total * self.settings.warmup and figures:
+        # In the beginning features may be anything; and without DINO's term prototypes mean nothing.
+        if self.trainer.steps > self.total * self.settings.warmup and figures and self.settings.distil:
             state = Health(**{name: figures[name] for name in Health.__slots__})
             if sign := collapse(state, self.settings.prototypes):
                 logger.warning("step %d: features have collapsed: %s", self.trainer.steps, sign)

@@ -56,6 +56,13 @@ class PretrainSettings(BaseModel):
     momentum: float = Field(
         0.99, ge=0, le=1, description="Share that the teacher keeps of itself in a step; it rises to 1."
     )
+    distil: float = Field(1.0, ge=0, description="Weight of DINO's term: views are told to be what the teacher says.")
+    contrast: float = Field(
+        0.0,
+        ge=0,
+        description="Weight of a term by which a view has to find its own image among those of the batch. A small "
+        "training learns more in less time from it; with --distil 0 it is the only one.",
+    )
     spread: float = Field(
         0.1,
         ge=0,
@@ -90,6 +97,8 @@ class PretrainSettings(BaseModel):
             size = getattr(self, name)
             if size is not None and size % self.patch_size:
                 raise ValueError(f"{name} must be a multiple of patch_size {self.patch_size}, not {size}")
+        if not self.distil + self.contrast:
+            raise ValueError("distil and contrast are both 0: there would be nothing to learn")
         if self.dim % self.heads:
             raise ValueError(f"dim must be a multiple of heads {self.heads}, not {self.dim}")
         return self

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import asdict
 from typing import Any
 
 import torch
@@ -11,10 +12,10 @@ from torch import Tensor, nn
 from cuter.backbone import Backbone, untrained_vit
 from cuter.errors import CuterError
 from cuter.learn.devices import choose_device
+from cuter.pretrain.contrast import contrast_loss
 from cuter.pretrain.crops import View, multi_crop
 from cuter.pretrain.dino import (
     Head,
-    Health,
     Network,
     dino_loss,
     follow,
@@ -72,23 +73,29 @@ class Trainer:
         # Views of one size go through a network together.
         groups = [views[:GLOBALS], views[GLOBALS:]] if len(views) > GLOBALS else [views]
         with torch.no_grad():
-            answers, embeddings = self.teacher(torch.cat(groups[0]))
-            targets = teacher_targets(answers, self.centre, self.settings.teacher_temperature)
-        seen = [self.student(torch.cat(group)) for group in groups]
-        guesses = [
-            logits
-            for group, (all_logits, _) in zip(groups, seen, strict=True)
-            for logits in all_logits.chunk(len(group))
-        ]
-        loss = dino_loss(guesses, targets.chunk(GLOBALS))
-        apart = torch.stack([koleo(one) for one in seen[0][1].chunk(GLOBALS)]).mean()  # views of one image may be alike
+            told = self.teacher(torch.cat(groups[0]))
+            targets = teacher_targets(told.logits, self.centre, self.settings.teacher_temperature)
+        guesses = [view for group in groups for view in self.student(torch.cat(group)).chunk(len(group))]
+        distil = dino_loss([view.logits for view in guesses], targets.chunk(GLOBALS))
+        contrast, matched = contrast_loss([view.directions for view in guesses], told.directions.chunk(GLOBALS))
+        # One view after the other: views of one image may be alike.
+        apart = torch.stack([koleo(view.embeddings) for view in guesses[:GLOBALS]]).mean()
+        weights = self.settings
+        loss = weights.distil * distil + weights.contrast * contrast + weights.spread * apart
         if not torch.isfinite(loss):
             raise CuterError(f"the loss is {loss.item()} at step {self.steps}: no weight was changed; try a smaller lr")
-        self._descend(loss + self.settings.spread * apart, rate, freeze_prototypes=progress < FROZEN)
+        self._descend(loss, rate, freeze_prototypes=progress < FROZEN)
         follow(self.teacher, self.student, momentum)
-        self.centre = moved_centre(self.centre, answers)
+        self.centre = moved_centre(self.centre, told.logits)
         self.steps += 1
-        return _line(loss.item(), rate, momentum, health(targets, embeddings))
+        return {
+            "loss": distil.item(),
+            "contrast": contrast.item(),
+            "matched": matched.item(),
+            **asdict(health(targets, told.embeddings)),
+            "lr": rate,
+            "momentum": momentum,
+        }
 
     def _descend(self, loss: Tensor, rate: float, *, freeze_prototypes: bool) -> None:
         for group in self.optimizer.param_groups:
@@ -153,14 +160,3 @@ def _groups(network: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
         {"params": [one for one in parameters if one.ndim > 1], "weight_decay": weight_decay},
         {"params": [one for one in parameters if one.ndim <= 1], "weight_decay": 0.0},
     ]
-
-
-def _line(loss: float, rate: float, momentum: float, state: Health) -> dict[str, float]:
-    return {
-        "loss": loss,
-        "entropy": state.entropy,
-        "diversity": state.diversity,
-        "spread": state.spread,
-        "lr": rate,
-        "momentum": momentum,
-    }
