@@ -10,6 +10,12 @@ from PIL import Image, ImageChops, ImageFilter
 from cuter.stream.toybox.pools import crop, speckle
 
 GAMMAS = 9
+SOFTNESS = (0.5, 3.0)  # radius in pixels
+
+
+def out_of_focus(image: Image.Image, rng: Generator) -> Image.Image:
+    """Return what is behind the things as a lens shows it that is set to them: softer, more or less."""
+    return image.filter(ImageFilter.BoxBlur(rng.uniform(*SOFTNESS)))
 
 
 def light_and_shoot(image: Image.Image, rng: Generator) -> Image.Image:

@@ -10,19 +10,19 @@ from PIL import Image
 
 from cuter.stream.toybox.backdrop import draw_backdrop
 from cuter.stream.toybox.clutter import PIECES, clutter
-from cuter.stream.toybox.lighting import cast_shadow, light_and_shoot
+from cuter.stream.toybox.lighting import cast_shadow, light_and_shoot, out_of_focus
 from cuter.stream.toybox.paint import Sprite, paint
 from cuter.stream.toybox.sketch import Sketch
 from cuter.stream.toybox.things import KINDS
 from cuter.stream.toybox.world import Plan, Split, plan_close_up, plan_scene, scene_generator
 
 SIZE = 128
-SMALLEST, LARGEST = 0.25, 0.8  # the longer side of a thing, of the side of the scene
+SMALLEST, LARGEST = 0.3, 0.8  # the longer side of a thing, of the side of the scene
 CLOSE = (0.55, 0.95)  # the same in a close-up
 MIN_VISIBLE = 0.4  # a thing that others, or the frame, hide more of is moved, or left out
 TRIES = 12
 OUTSIDE = 0.15  # so much of a thing, at most, may lie beyond each edge of the frame
-CROWDED = 1.0  # the boxes of all things together are at most as large as the scene
+CROWDED = 0.8  # the boxes of all things together are at most so large, of the scene
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,10 @@ def render_scene(rng: Generator, plan: Plan, sizes: tuple[float, float] = (SMALL
     things = _things(rng, plan, sizes, 200 + 140 * light)
     things = _arrange(rng, things, in_front, backdrop.horizon)
     image = backdrop.image
-    for layer in (*behind, *things, *in_front):
+    for layer in behind:
+        image.paste(layer.sprite.image, (layer.x, layer.y), layer.sprite.image)
+    image = out_of_focus(image, rng)
+    for layer in (*things, *in_front):
         if shadows < 0.5 and layer.label:
             on_ground = backdrop.horizon is not None and KINDS[layer.label].place == "ground"
             cast_shadow(image, layer.sprite.image, layer.x, layer.y, on_ground)
