@@ -34,6 +34,9 @@ _MEASURED = {
     ("vit", 192, 12): CutSettings(
         "values@6", tau=0.1, loops=1.0, origin="measured on VOC train for a supervised ViT-Tiny/16"
     ),
+    ("vit_conv_stem", 96, 4): CutSettings(
+        "tokens", tau=0.6, loops=1.0, origin="measured on toybox scenes for the transformer that is shipped"
+    ),
     ("dinov2", 384, 12): CutSettings(
         "queries", tau=0.2, loops=1.0, origin="measured on VOC train for a DINOv2-style ViT-S/14"
     ),

@@ -11,11 +11,15 @@ from cuter.stream.toybox.pools import crop, speckle
 
 GAMMAS = 9
 SOFTNESS = (0.5, 3.0)  # radius in pixels
+PALENESS = (0.2, 0.8)  # how near colours come to their mean
 
 
 def out_of_focus(image: Image.Image, rng: Generator) -> Image.Image:
-    """Return what is behind the things as a lens shows it that is set to them: softer, more or less."""
-    return image.filter(ImageFilter.BoxBlur(rng.uniform(*SOFTNESS)))
+    """Return what is behind the things as a lens shows it that is set to them: softer, and paler, more or less."""
+    soft, pale = rng.random(2).tolist()
+    blurred = image.filter(ImageFilter.BoxBlur(SOFTNESS[0] + soft * (SOFTNESS[1] - SOFTNESS[0])))
+    mean = blurred.resize((1, 1), Image.Resampling.BOX).resize(image.size)
+    return Image.blend(blurred, mean, PALENESS[0] + pale * (PALENESS[1] - PALENESS[0]))
 
 
 def light_and_shoot(image: Image.Image, rng: Generator) -> Image.Image:
