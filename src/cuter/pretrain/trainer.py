@@ -81,7 +81,8 @@ class Trainer:
         # One view after the other: views of one image may be alike.
         apart = torch.stack([koleo(view.embeddings) for view in guesses[:GLOBALS]]).mean()
         weights = self.settings
-        loss = weights.distil * distil + weights.contrast * contrast + weights.spread * apart
+        told_alike = weights.distil * distil + weights.contrast * contrast
+        loss = told_alike + weights.spread * apart
         if not torch.isfinite(loss):
             raise CuterError(f"the loss is {loss.item()} at step {self.steps}: no weight was changed; try a smaller lr")
         self._descend(loss, rate, freeze_prototypes=progress < FROZEN)
@@ -89,8 +90,7 @@ class Trainer:
         self.centre = moved_centre(self.centre, told.logits)
         self.steps += 1
         return {
-            "loss": distil.item(),
-            "contrast": contrast.item(),
+            "loss": told_alike.item(),
             "matched": matched.item(),
             **asdict(health(targets, told.embeddings)),
             "lr": rate,
