@@ -305,6 +305,8 @@ def test_assess_puts_json_on_stdout_and_the_table_on_stderr(
 def test_ctrl_c_in_an_assessment(tmp_path: Path, shapes: Path, backbone_folder: Path) -> None:
     out = tmp_path / "out"
     options = ["--backbone", backbone_folder, "--dataset", "folder", "--data-root", shapes, "--out", out]
+    for features in ("tokens", "keys", "values", "queries", "keys@1", "values@1", "queries@1"):  # it shall take a while
+        options += ["--features", features]
     process = subprocess.Popen([*CUTER, "assess", *map(str, options)], stderr=subprocess.PIPE, text=True)
     while process.poll() is None and not out.exists():
         time.sleep(0.001)
