@@ -144,13 +144,14 @@ def test_ctrl_c_lets_runs_write_their_checkpoints(
     paper: Paper, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, log: Path
 ) -> None:
     monkeypatch.setenv("STAND_IN_SECONDS", "1")  # longer than a busy machine may keep us waiting
+    monkeypatch.setattr("sys.argv", ["cuter", "paper", "voc", "--out", "a place"])
     process = in_a_process(paper, tmp_path / "told", "voc", "--seeds", 1, "--jobs", 2, *FOUR)
     wait_for(lambda: len(events(log)) == 2)
     os.kill(process.pid, signal.SIGINT)
     process.join(60)
     told = (tmp_path / "told").read_text()
     assert told.startswith("130\n")
-    assert "Stopped with 0 of 4 runs finished. Go on with:  cuter " in told
+    assert "Stopped with 0 of 4 runs finished. Go on with:  cuter paper voc --out 'a place'" in told
     assert sorted(what for what, _ in events(log)) == ["begin", "begin", "stop", "stop"]
     dry = paper("voc", "--seeds", 1, "--dry-run", *FOUR)
     assert dry.output.count("begun, step") == 2
