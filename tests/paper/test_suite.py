@@ -8,6 +8,7 @@ import yaml
 from pydantic import ValidationError
 
 from cuter.errors import ConfigError
+from cuter.experiment import demo
 from cuter.paper.jobs import Request, parse_backbones, plan_jobs
 from cuter.paper.suite import Published, Suite, load_suite, suite_names
 from cuter.settings import validated
@@ -130,3 +131,14 @@ def test_one_backbone_for_all_rows() -> None:
     assert parse_backbones(["dino=v1"], load_suite("voc")) == {"": "dino=v1"}
     with pytest.raises(ConfigError, match="one --backbone"):
         parse_backbones([], load_suite("voc"))
+
+
+def test_a_suite_may_bring_its_backbone() -> None:
+    assert parse_backbones([], load_suite("toybox")) == {"": "toybox"}
+    assert parse_backbones(["mine"], load_suite("toybox")) == {"": "mine"}
+
+
+def test_the_small_toybox_is_the_demonstration() -> None:
+    suite = load_suite("toybox")
+    assert suite.common | suite.scale("small") == demo.OPTIONS | {"backbone": demo.BACKBONE}
+    assert {row.method for row in suite.rows} >= set(demo.COMPARED)

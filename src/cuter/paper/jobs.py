@@ -113,9 +113,14 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def parse_backbones(names: Sequence[str], suite: Suite) -> dict[str, str]:
-    """Tell NAME=BACKBONE, where the suite compares several, from one backbone for all rows."""
+    """Tell NAME=BACKBONE, where the suite compares several, from one backbone for all rows.
+
+    A suite may bring its own, for those who name none.
+    """
     wanted = list(dict.fromkeys(row.backbone for row in suite.rows if row.backbone))
     if not wanted:
+        if not names and "backbone" in suite.common:
+            return {"": suite.common["backbone"]}
         if len(names) != 1:
             raise ConfigError(f"{suite.name} needs one --backbone for all rows, not {len(names)}")
         return {"": names[0]}
