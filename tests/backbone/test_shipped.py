@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import huggingface_hub
 import numpy as np
 import pytest
 import torch
@@ -20,7 +21,7 @@ def test_it_is_small_and_in_half_precision() -> None:
 
 
 def test_it_is_found_by_its_name_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     backbone = load_backbone("toybox")
     assert (backbone.image_size, backbone.patch_size, backbone.blocks) == (128, 8, 4)
     assert "measured on toybox scenes" in cut_settings(backbone).origin

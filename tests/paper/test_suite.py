@@ -123,6 +123,8 @@ def test_backbones_by_name_choose_the_rows_and_new_names_get_their_own() -> None
     assert rows["CUTER, mine"].published == ()
     assert str(rows["CUTER, mae-vits16"].published[0]) == "77.31"
     assert suite.for_backbones(["mae-vits16"]).reference == "OCDM, mae-vits16"
+    with pytest.raises(ConfigError, match="two backbones are named 'mine'"):
+        parse_backbones(["mine=/a", "mine=/b"], suite)
     with pytest.raises(ConfigError, match="needs --backbone NAME=BACKBONE"):
         parse_backbones([], suite)
 

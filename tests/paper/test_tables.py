@@ -2,12 +2,13 @@
 
 import csv
 import io
+from dataclasses import replace
 
 import pytest
 from rich.console import Console
 
 from cuter.paper import tables
-from cuter.paper.cells import interval_caution
+from cuter.paper.cells import interval_caution, verdict_caution
 from cuter.paper.orderings import orderings
 from cuter.paper.results import Results
 from cuter.paper.suite import Suite
@@ -52,7 +53,7 @@ def made_up(seeds: int = 3) -> Results:
         for row, values in FIGURES.items()
         for seed, (average, last) in enumerate(values[:seeds])
     }
-    return Results(SUITE, "full", seeds, SUITE.rows, {"lr": 1e-4}, figures)
+    return Results(SUITE, "full", seeds, SUITE.rows, {"lr": 1e-4}, figures, ("dino-vits16",), "VOCdevkit")
 
 
 def test_latex_marks_the_best_and_the_second_but_no_bound() -> None:
@@ -81,6 +82,7 @@ def test_markdown_has_figures_differences_and_orderings() -> None:
     assert "is taken for one in 18 of 100 cases" in text  # of Student's t with two degrees of freedom
     assert "- 100 % made up" in text
     assert "- Set for all rows in place of the suite's: lr 0.0001." in text
+    assert "- Backbone dino-vits16; data VOCdevkit." in text, "tables of two backbones can be told apart"
 
 
 def test_an_ordering_needs_published_figures_of_both_rows() -> None:
@@ -95,6 +97,14 @@ def test_one_seed_gives_the_difference_and_says_what_it_cannot() -> None:
     assert "| average mAP | CUTER > RS by 10.00 | +4.0 | one seed cannot tell |" in text
     assert "±" not in text.split("## Differences")[0].split("\n\n")[2]  # the table itself
     assert "intervals are given from three seeds on" in interval_caution(made_up(seeds=2))
+
+
+def test_cautions_speak_of_the_seeds_that_are_finished() -> None:
+    asked_for_five = replace(made_up(seeds=3), seeds=5)
+    assert "With 3 seeds" in interval_caution(asked_for_five)
+    assert "in 18 of 100 cases" in verdict_caution(asked_for_five)
+    del asked_for_five.figures["A_B", 2]
+    assert "intervals are given from three seeds on" in interval_caution(asked_for_five), "one row has two"
 
 
 def test_rows_that_look_the_same_are_level() -> None:

@@ -325,6 +325,7 @@ def test_a_full_disk_costs_no_more_than_the_time_since_the_checkpoint(
     ("fields", "message"),
     [
         ({"image_size": 30}, "image_size must be a multiple of patch_size 8, not 30"),
+        ({"patch_size": 12, "image_size": 24}, "patch_size must be a power of 2 .* not 12; --no-conv-stem takes any"),
         ({"local_size": 12}, "local_size must be a multiple of patch_size 8, not 12"),
         ({"heads": 3}, "dim must be a multiple of heads 3, not 16"),
         ({"dataset": "vok"}, "Did you mean 'voc'"),
@@ -374,6 +375,16 @@ def test_collapse_is_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> N
     with caplog.at_level(logging.WARNING, "cuter"):
         pretrain(flat, settings(steps=3, colour=0, warmup=0), tmp_path / "out", silent())
     assert "features have collapsed: the embeddings of all images are nearly the same" in caplog.text
+
+
+def test_embeddings_that_collapse_are_told_without_prototypes_too(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    flat = torch.full((16, 3, 32, 32), 90, dtype=torch.uint8)
+    with caplog.at_level(logging.WARNING, "cuter"):
+        pretrain(flat, settings(steps=3, colour=0, warmup=0, distil=0, contrast=1), tmp_path / "out", silent())
+    assert "the embeddings of all images are nearly the same" in caplog.text
+    assert "prototype" not in caplog.text
 
 
 def test_it_learns_what_images_have_in_common(shapes: Path, tmp_path: Path) -> None:

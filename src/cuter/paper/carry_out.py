@@ -17,7 +17,7 @@ from typing import Protocol, TextIO
 
 from cuter.experiment.config import dump_config
 from cuter.experiment.stopping import Interrupted, stop_on_signals
-from cuter.paper.claims import claim, owner
+from cuter.paper.claims import claim, owner, write_owner
 from cuter.paper.jobs import Job
 from cuter.paper.version import version
 from cuter.storage import write_text
@@ -117,6 +117,7 @@ def _start_more(
             continue
         del pending[folder]
         if job.summary is not None:  # somebody else has finished it meanwhile
+            _free_room(job)
             lock.close()
             watcher.finished(job, 0)
             continue
@@ -128,6 +129,8 @@ def _launch(job: Job, lock: TextIO, threads: int) -> subprocess.Popen[bytes]:
     """Start a run, or let it go on where it stopped, with its output in a log."""
     command = [*PROGRAM, "run"]
     if job.begun:
+        # The folder was found by what decides the result; device and workers may be others than it began with.
+        write_text(job.folder / "config.yaml", dump_config(job.config))
         command += ["--resume", str(job.folder)]
     else:
         for leftover in job.folder.glob(".config.yaml.*"):  # of a kill in the very first moment
@@ -140,7 +143,7 @@ def _launch(job: Job, lock: TextIO, threads: int) -> subprocess.Popen[bytes]:
     with job.file("log").open("a", encoding="utf-8") as log:
         log.write(f"--- {now} {job.name}: {shlex.join(command)}\n")
         log.flush()
-        return subprocess.Popen(
+        process = subprocess.Popen(
             command,
             stdin=subprocess.DEVNULL,
             stdout=log,
@@ -149,6 +152,8 @@ def _launch(job: Job, lock: TextIO, threads: int) -> subprocess.Popen[bytes]:
             start_new_session=True,  # Ctrl-C in the terminal reaches a run once, through us, not twice
             pass_fds=(lock.fileno(),),  # a run holds its lock itself, should this process be killed
         )
+    write_owner(lock, process.pid)
+    return process
 
 
 def _end(process: _Process, watcher: Watcher) -> list[Failure]:
@@ -156,8 +161,7 @@ def _end(process: _Process, watcher: Watcher) -> list[Failure]:
     job = process.job
     try:
         if job.summary is not None:
-            for older in sorted((job.folder / "checkpoints").glob("step-*"))[:-1]:
-                shutil.rmtree(older)  # it was there for a kill during the last one; half of the disk is free again
+            _free_room(job)
             watcher.finished(job, time.monotonic() - process.since)
             return []
         lines = job.file("log").read_text(encoding="utf-8", errors="replace").splitlines()
@@ -168,6 +172,12 @@ def _end(process: _Process, watcher: Watcher) -> list[Failure]:
         process.lock.close()
 
 
+def _free_room(job: Job) -> None:
+    """Leave one checkpoint of a finished run: the one before it was there for a kill during the last."""
+    for older in sorted((job.folder / "checkpoints").glob("step-*"))[:-1]:
+        shutil.rmtree(older)
+
+
 def _stop(running: list[_Process], watcher: Watcher) -> None:
     """Ask runs to stop as Ctrl-C does, and wait until they have written their checkpoints."""
     if running:
@@ -176,4 +186,6 @@ def _stop(running: list[_Process], watcher: Watcher) -> None:
         process.popen.send_signal(signal.SIGINT)
     for process in running:
         process.popen.wait()
+        if process.job.summary is not None:
+            _free_room(process.job)
         process.lock.close()

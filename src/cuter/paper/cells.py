@@ -51,6 +51,9 @@ def explanations(results: Results) -> list[str]:
     texts = [f"{COLUMNS[column].label}: {COLUMNS[column].definition}." for column in suite.columns]
     if any(row.published for row in results.rows):
         texts.append("In brackets: what the paper has, mean of its five repeats with its own backbone on all images.")
+    if results.backbones:
+        data = "" if results.data is None else f"; data {results.data}"
+        texts.append(f"Backbone {', '.join(results.backbones)}{data}.")
     if results.settings:
         chosen = ", ".join(f"{name} {value}" for name, value in results.settings.items())
         texts.append(f"Set for all rows in place of the suite's: {chosen}.")
@@ -66,18 +69,19 @@ def verdict_caution(results: Results) -> str:
         "*Not separable*: the difference is within twice its standard error. A published ordering is within its own "
         "noise if it is so by the paper's five repeats."
     )
-    if results.seeds < 2:
+    count = results.compared_seeds
+    if count < 2:
         return text
-    chance = 200 * stats.t.sf(2, results.seeds - 1)
+    chance = 200 * stats.t.sf(2, count - 1)
     return (
-        f"{text} With {results.seeds} seeds a difference that is nothing but chance is taken for one in "
+        f"{text} With {count} seeds a difference that is nothing but chance is taken for one in "
         f"{chance:.0f} of 100 cases."
     )
 
 
 def interval_caution(results: Results) -> str:
     """Tell what the intervals of differences can and cannot say with so few seeds."""
-    count = results.seeds
+    count = results.compared_seeds
     if count < 3:
         return (
             "Differences of one seed say nothing about chance, those of two (± standard error) next to nothing; "

@@ -7,10 +7,7 @@ import socket
 from pathlib import Path
 from typing import TextIO
 
-try:
-    import fcntl
-except ImportError:  # no such locks on Windows
-    fcntl = None  # type: ignore[assignment]
+from cuter.errors import CuterError
 
 
 def claim(path: Path) -> TextIO | None:
@@ -19,19 +16,32 @@ def claim(path: Path) -> TextIO | None:
     The system lets go of it when the last of them has ended, however that was, so no lock is ever left behind. What
     is written in it only tells people whose it is.
     """
+    try:
+        import fcntl
+    except ImportError:
+        raise CuterError(
+            "several runs at once need locks that Windows does not have: use Linux, macOS or WSL"
+        ) from None
     path.parent.mkdir(parents=True, exist_ok=True)
     lock = path.open("a", encoding="utf-8")
-    if fcntl is not None:
-        try:
-            # flock, not lockf: a run that goes on after the command that started it was killed must hold it still
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            lock.close()
-            return None
-    lock.truncate(0)
-    lock.write(f"process {os.getpid()} on {socket.gethostname()}\n")
-    lock.flush()
+    try:
+        # flock, not lockf: a run that goes on after the command that started it was killed must hold it still
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        lock.close()
+        return None
+    except OSError as error:
+        lock.close()
+        raise CuterError(f"{path} cannot be locked ({error}): choose an --out on a file system with locks") from None
+    write_owner(lock, os.getpid())
     return lock
+
+
+def write_owner(lock: TextIO, process: int) -> None:
+    """Note which process a lock is held for."""
+    lock.truncate(0)
+    lock.write(f"process {process} on {socket.gethostname()}\n")
+    lock.flush()
 
 
 def owner(path: Path) -> str:

@@ -30,12 +30,13 @@ class Cost:
 
     def lines(self, at_once: int, free: int) -> list[str]:
         """Tell it in words."""
+        at_once = max(1, min(at_once, self.runs))
         texts = [f"{self.runs} runs to do; they need about {self.bytes / 1e9:.1f} GB, {free / 1e9:.0f} GB are free"]
         if self.seconds is None:
             texts.append("how long it takes is not known yet: no run of this table is finished")
         elif self.runs:
-            hours = timedelta(seconds=round(self.seconds / max(at_once, 1)))
-            texts.append(f"about {hours} with {max(at_once, 1)} at a time, as finished runs took")
+            hours = timedelta(seconds=round(self.seconds / at_once))
+            texts.append(f"about {hours} with {at_once} at a time, as finished runs took")
             if self.guessed:
                 texts.append(f"rows without a finished run count as the mean of the others: {', '.join(self.guessed)}")
         return texts

@@ -126,8 +126,12 @@ def parse_backbones(names: Sequence[str], suite: Suite) -> dict[str, str]:
         return {"": names[0]}
     if not names:
         raise ConfigError(f"{suite.name} needs --backbone NAME=BACKBONE; the paper has {', '.join(wanted)}")
-    pairs = (name.partition("=") for name in names)
-    return {name: backbone or name for name, _, backbone in pairs}  # a short name is its own name
+    found: dict[str, str] = {}
+    for name, _, backbone in (text.partition("=") for text in names):
+        if name in found:
+            raise ConfigError(f"two backbones are named {name!r}: give one of them another name, NAME=BACKBONE")
+        found[name] = backbone or name  # a short name is its own name
+    return found
 
 
 def _configure(suite: Suite, row: Row, request: Request, seed: int) -> RunConfig:

@@ -22,6 +22,8 @@ class Results:
     rows: tuple[Row, ...]
     settings: Mapping[str, Any]  # of all rows, in place of the suite's
     figures: dict[tuple[str, int], dict[str, float | None]]  # by row and seed, then by column
+    backbones: tuple[str, ...] = ()  # as they were asked for
+    data: str | None = None
 
     def by_seed(self, row: Row, column: str) -> dict[int, float]:
         """Return a figure of a row by seed."""
@@ -39,6 +41,12 @@ class Results:
     def difference(self, row: Row, other: Row, column: str) -> Difference | None:
         """Compare two rows seed by seed."""
         return paired_difference(self.by_seed(row, column), self.by_seed(other, column))
+
+    @property
+    def compared_seeds(self) -> int:
+        """The least number of seeds that a comparison with the reference rests on: what is finished, not asked for."""
+        done = [self.finished(row) for row in self.rows if self.finished(row)]
+        return min(done, default=0)
 
     @property
     def ranked(self) -> list[str]:
@@ -65,4 +73,13 @@ def collect(suite: Suite, request: Request, jobs: Sequence[Job]) -> Results:
         if (summary := job.summary) is not None
     }
     settings = {name: value for name, value in request.settings.items() if name not in WITHOUT_EFFECT}
-    return Results(suite, request.scale, request.seeds, tuple(suite.row(name) for name in rows), settings, figures)
+    return Results(
+        suite,
+        request.scale,
+        request.seeds,
+        tuple(suite.row(name) for name in rows),
+        settings,
+        figures,
+        backbones=tuple(f"{name}={backbone}" if name else backbone for name, backbone in request.backbones.items()),
+        data=None if request.data_root is None else str(request.data_root),
+    )

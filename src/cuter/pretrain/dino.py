@@ -159,10 +159,15 @@ def health(targets: Tensor, embeddings: Tensor) -> Health:
     )
 
 
-def collapse(state: Health, prototypes: int) -> str | None:
-    """Say what is wrong with features that have collapsed; None if nothing is."""
+def collapse(state: Health, prototypes: int | None) -> str | None:
+    """Say what is wrong with features that have collapsed; None if nothing is.
+
+    `prototypes` is None where no term speaks of them, so that what the teacher says of them means nothing.
+    """
     if state.spread < 0.05:
         return "the embeddings of all images are nearly the same"
+    if prototypes is None:
+        return None
     if state.diversity < 0.5:
         return "the teacher names the same prototype for all images"
     if state.entropy > 0.98 * math.log(prototypes):

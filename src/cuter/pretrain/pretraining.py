@@ -207,10 +207,9 @@ class Pretraining:
         self.directory.append_metrics({"step": self.trainer.steps, "score": score})
         self._export()
         self.display.scored(self.progress.scores, self.total)
-        # In the beginning features may be anything; and without DINO's term prototypes mean nothing.
-        if self.trainer.steps > self.total * self.settings.warmup and figures and self.settings.distil:
+        if self.trainer.steps > self.total * self.settings.warmup and figures:  # before that features may be anything
             state = Health(**{name: figures[name] for name in Health.__slots__})
-            if sign := collapse(state, self.settings.prototypes):
+            if sign := collapse(state, self.settings.prototypes if self.settings.distil else None):
                 logger.warning("step %d: features have collapsed: %s", self.trainer.steps, sign)
 
     def _export(self) -> None:

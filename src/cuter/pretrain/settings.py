@@ -97,6 +97,11 @@ class PretrainSettings(BaseModel):
             size = getattr(self, name)
             if size is not None and size % self.patch_size:
                 raise ValueError(f"{name} must be a multiple of patch_size {self.patch_size}, not {size}")
+        if self.conv_stem and (self.patch_size < 2 or self.patch_size & (self.patch_size - 1)):
+            raise ValueError(
+                f"patch_size must be a power of 2 for a stem of convolutions, not {self.patch_size}; "
+                "--no-conv-stem takes any"
+            )
         if not self.distil + self.contrast:
             raise ValueError("distil and contrast are both 0: there would be nothing to learn")
         if self.dim % self.heads:
