@@ -208,6 +208,12 @@ def test_help_answers_at_once_and_names_every_setting() -> None:
         (["run", "--dataset-options", "train"], "'train' must be NAME=VALUE"),
         (["data", "check", "nowhere"], "nowhere: no such folder"),
         (["data", "check", __file__], "test_cli.py: a file, not a folder"),
+        (["data", "get", "nuswide"], "NUS-WIDE cannot be fetched: there is no official download of its images"),
+        (
+            ["data", "get", "vok", "--root", "x"],
+            "'vok' is not one that can be fetched. Did you mean 'voc'? Accepted: coco, voc.",
+        ),
+        (["data", "get", "coco"], "name the folder for the data set with --root"),
         (["run", "--config", "gone.yaml"], "cannot read the configuration gone.yaml"),
         (["run", "--resume", "runs[old]/x"], "runs[old]/x holds no run"),
         (["cut", ".", "--backbone", "x"], ". holds no image. Formats read: JPEG, PNG"),

@@ -31,6 +31,7 @@ tested over all classes seen so far.
 First steps:
 
     cuter demo                                      three methods compared, in five minutes
+    cuter data get voc --root data                  fetch VOC 2007 (or coco)
     cuter data check DIR                            what a data set holds
     cuter run --dataset voc --data-root VOCdevkit
               --backbone dino-vits16 --tasks 5x4    a real run
@@ -54,7 +55,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     help=MANUAL,
 )
-data = typer.Typer(no_args_is_help=True, help="Look at data sets.")
+data = typer.Typer(no_args_is_help=True, help="Fetch data sets, and look at them.")
 app.add_typer(data, name="data")
 app.command()(paper)
 
@@ -476,3 +477,45 @@ def check(
             typer.echo(f"unreadable: {path}: {reason}")  # not in a table, which would break paths over lines
     if unreadable:
         raise typer.Exit(1)
+
+
+@data.command()
+def get(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="voc (VOC 2007, 0.9 GB) or coco (COCO 2014, 20.4 GB).")],
+    root: Annotated[
+        Path | None, typer.Option(help="Needed: folder for the data set. It is made if there is none.")
+    ] = None,
+    keep_archives: Annotated[
+        bool, typer.Option("--keep-archives", help="Keep the archives when they are unpacked.")
+    ] = False,
+) -> None:
+    """Fetch a data set from its public home, and unpack it.
+
+    Needs room for archives and for what is unpacked from them: 1.9 GB for voc, 27.5 GB for coco. Whether it is there is
+    looked at first. What the folder holds already is not fetched again. Stopped by Ctrl-C, a broken connection or a
+    full disk, the same command goes on where it was. Every archive is checked against its known MD5, and deleted when
+    it is unpacked.
+
+    NUS-WIDE has no official download of its images; docs/formats.md tells which copies are read.
+
+    Example:
+
+        cuter data get voc --root data
+
+        cuter run --dataset voc --data-root data --backbone dino-vits16 --tasks 5x4
+    """
+    from cuter.stream.bytes_bar import bytes_bar
+    from cuter.stream.get import get_dataset
+    from cuter.stream.homes import home_of
+
+    home = home_of(name)
+    if root is None:
+        raise ConfigError("name the folder for the data set with --root")
+    try:
+        with bytes_bar(console) as progress:
+            get_dataset(name, root, keep_archives=keep_archives, progress=progress, tell=_say)
+    except KeyboardInterrupt:
+        _stop("data", "get", name, "--root", root, *(["--keep-archives"] if keep_archives else []))
+    folder = shlex.quote(str(root))
+    _say(f"What it holds:  cuter data check {folder} --dataset {name}")
+    _say(f"A run:  cuter run --dataset {name} --data-root {folder} --backbone dino-vits16 --tasks {home.tasks}")

@@ -8,7 +8,7 @@ import os
 import secrets
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -16,6 +16,7 @@ from pydantic import BaseModel
 
 from cuter.errors import CheckpointError, ConfigError, CuterError
 from cuter.experiment.config import RunConfig, dump_config, load_config
+from cuter.lock import locked
 from cuter.measure.protocol import Summary
 from cuter.measure.tables import summary_markdown
 from cuter.storage import State, save_states, verify, write_json, write_text
@@ -158,21 +159,9 @@ class Directory:
             package.setLevel(before)
             handler.close()
 
-    @contextmanager
-    def locked(self) -> Iterator[None]:
+    def locked(self) -> AbstractContextManager[None]:
         """Hold the run for this process alone; the system lets go of it even after a kill."""
-        try:
-            import fcntl
-        except ImportError:  # no such locks on Windows
-            yield
-            return
-        with (self.path / ".lock").open("w") as lock:
-            try:
-                # Not flock: worker processes would inherit it and hold it for a while after this one was killed.
-                fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise ConfigError(f"{self.path} is in use by another process") from None
-            yield
+        return locked(self.path)
 
 
 class RunDirectory(Directory):

@@ -1,0 +1,24 @@
+"""A folder for one process at a time."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from cuter.errors import ConfigError
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold a folder for this process alone; the system lets go of it even after a kill."""
+    try:
+        import fcntl
+    except ImportError:  # no such locks on Windows
+        yield
+        return
+    with (folder / ".lock").open("a") as lock:  # not "w": a file of somebody else with this name stays as it is
+        try:
+            # Not flock: worker processes would inherit it and hold it for a while after this one was killed.
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise ConfigError(f"{folder} is in use by another process") from None
+        yield
