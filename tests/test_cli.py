@@ -186,7 +186,8 @@ def test_help_answers_at_once_and_names_every_setting() -> None:
     for option in ("--dataset", "--data-root", "--limit-train", "--strict", "--blurry", "--resume", "--json"):
         assert option in text
     assert "(default: 2e-05)" in text
-    assert all(command in cuter("--help").stdout for command in ("run", "demo", "data", "cut", "assess", "pretrain"))
+    commands = ("run", "demo", "data", "compare", "cut", "assess", "pretrain")
+    assert all(command in cuter("--help").stdout for command in commands)
 
 
 @pytest.mark.parametrize(
@@ -216,6 +217,7 @@ def test_help_answers_at_once_and_names_every_setting() -> None:
         (["data", "get", "coco"], "name the folder for the data set with --root"),
         (["run", "--config", "gone.yaml"], "cannot read the configuration gone.yaml"),
         (["run", "--resume", "runs[old]/x"], "runs[old]/x holds no run"),
+        (["compare", "nowhere", "gone"], "nowhere holds no run: config.yaml is missing"),
         (["cut", ".", "--backbone", "x"], ". holds no image. Formats read: JPEG, PNG"),
         (["cut", "x.jpg", "--backbone", "./gone"], "no such file or folder: ./gone"),
         (["cut", "x.jpg", "--backbone", "x", "--tau", "2"], "less than or equal to 1"),

@@ -38,6 +38,7 @@ First steps:
     cuter run --resume runs/voc-rs-seed0            go on where it stopped
     cuter methods                                   what --method accepts
     cuter report runs/voc-*                         a page that compares runs
+    cuter compare runs/voc-rs runs/voc-cuter        what tells runs apart
     cuter cut photo.jpg --backbone dino-vits16      what is cut out of an image
     cuter assess --backbone dino-vits16 --backbone mae-vitb16
               --dataset voc --data-root VOCdevkit   which backbone cuts best
@@ -216,6 +217,31 @@ def report(
         page = write_report(runs, out, title, lambda done, total: bar.update(row, completed=done, total=total))
     console.print(comparison_table(read_runs(runs)))
     _say(f"The page is {page}")
+
+
+@app.command()
+def compare(
+    runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN…", help="Folders of runs, finished or not.")],
+    *,
+    print_json: Annotated[bool, typer.Option("--json", help="Print all that is found as JSON.")] = False,
+) -> None:
+    """Tell runs apart: settings that differ, figures, AP by class, where memory differs.
+
+    Differences are to the first run. Figures of runs that were tested on other classes or images are not subtracted;
+    the reason is told. What memory holds is read from the newest checkpoint. Nothing in the folders changes.
+
+    Example:
+
+        cuter compare runs/voc-rs-seed0 runs/voc-cuter-seed0
+    """
+    with console.status("loading"):
+        from cuter.experiment.compare import compare_runs
+        from cuter.experiment.compare_tables import compare_tables
+
+        found = compare_runs(runs)
+    console.print(*compare_tables(found), sep="\n")
+    if print_json:
+        typer.echo(json.dumps(found.as_dict(), default=str))  # str: a configuration of YAML may hold a date
 
 
 @app.command()

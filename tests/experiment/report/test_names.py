@@ -39,6 +39,13 @@ def test_a_method_is_name_enough_where_nothing_else_differs() -> None:
     assert labels(run_with(), run_with(workers=3, data_root="/elsewhere", folder="b")) == ["rs, run", "rs, b"]
 
 
+def test_copies_of_a_run_are_told_apart_by_where_they_are() -> None:
+    assert labels(run_with("/x/rs"), run_with("/y/rs"), run_with("/y/other")) == ["rs, x/rs", "rs, y/rs", "rs, other"]
+    assert labels(run_with("/rs"), run_with("/y/rs")) == ["rs, /rs", "rs, y/rs"]
+    assert labels(run_with("/x/a/rs"), run_with("/y/a/rs")) == ["rs, x/a/rs", "rs, y/a/rs"]
+    assert labels(run_with("/x/rs"), run_with("/y/rs", method="cuter")) == ["rs", "cuter"]
+
+
 def test_seeds_share_their_group_and_colour() -> None:
     first, second, other = named([run_with(seed=0), run_with(seed=1), run_with(method="cuter", seed=1)])
     assert [first.label, second.label, other.label] == ["rs, seed 0", "rs, seed 1", "cuter, seed 1"]

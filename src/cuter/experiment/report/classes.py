@@ -38,7 +38,7 @@ class Precision:
     @property
     def change_text(self) -> str:
         """The change with its sign."""
-        return "" if self.change is None else _signed(self.change)
+        return signed(self.change, unknown="")
 
 
 @dataclass(frozen=True)
@@ -54,29 +54,29 @@ class PrecisionTable:
 def precision_table(runs: Sequence[NamedRun]) -> PrecisionTable | None:
     """Collect the average precision of each class in each run; None if there is none."""
     runs = [run for run in runs if run.facts.results]
-    arrivals = [_arrivals(run) for run in runs]
-    names = list(dict.fromkeys(name for arrival in arrivals for name in arrival))
+    arrived = [arrivals(run) for run in runs]
+    names = list(dict.fromkeys(name for arrival in arrived for name in arrival))
     if not names:
         return None
-    agree = all(arrivals[0].get(name, task) == task for arrival in arrivals for name, task in arrival.items())
+    agree = all(arrived[0].get(name, task) == task for arrival in arrived for name, task in arrival.items())
     shown = spread(names, MOST_CLASSES)
     histories = [_histories(run) for run in runs]
     tasks: dict[str, list[tuple[str, tuple[Precision, ...]]]] = {}
     for name in shown:
-        task = next(arrival[name] for arrival in arrivals if name in arrival) if agree else ""
+        task = next(arrival[name] for arrival in arrived if name in arrival) if agree else ""
         cells = tuple(_precision(history.get(name, [])) for history in histories)
         tasks.setdefault(task, []).append((name, cells))
     by_task = tuple((task, tuple(rows)) for task, rows in tasks.items())
     return PrecisionTable(tuple(runs), by_task, len(shown), len(names))
 
 
-def _arrivals(run: NamedRun) -> dict[str, str]:
+def arrivals(run: NamedRun) -> dict[str, str]:
     """Return the task that each class came with."""
-    arrivals: dict[str, str] = {}
+    came: dict[str, str] = {}
     for result in run.facts.results:
         for name in result.classes:
-            arrivals.setdefault(name, result.name)
-    return arrivals
+            came.setdefault(name, result.name)
+    return came
 
 
 def _histories(run: NamedRun) -> dict[str, list[float | None]]:
@@ -92,8 +92,10 @@ def _precision(history: Sequence[float | None]) -> Precision:
     return Precision(earlier[0] if earlier else None, history[-1] if history else None)
 
 
-def _signed(value: float) -> str:
+def signed(value: float | None, unknown: str = "–") -> str:
     """Write a change to a tenth, with its sign unless it is nothing."""
+    if value is None:
+        return unknown
     text = f"{value:+.1f}"
     return "0.0" if float(text) == 0 else text.replace("-", "−")
 

@@ -83,20 +83,24 @@ def figures(run: NamedRun) -> Figures:
 def compared(runs: Sequence[NamedRun]) -> list[NamedRun]:
     """Return the most runs whose figures mean the same: tested on as many images of the same classes, task by task."""
     tested = [run for run in runs if run.facts.results]
-    often = Counter(_test(run) for run in tested)
+    often = Counter(measured_on(run) for run in tested)
     if not often:
         return []
     chosen = max(often, key=lambda test: (often[test], len(test)))
-    return [run for run in tested if _test(run) == chosen]
+    return [run for run in tested if measured_on(run) == chosen]
 
 
-def _test(run: NamedRun) -> tuple[Hashable, ...]:
+def measured_on(run: NamedRun) -> tuple[Hashable, ...]:
+    """Return what the figures of a run were measured on, task by task: runs with the same compare."""
     return tuple((frozenset(result.classes), result.images) for result in run.facts.results)
 
 
-def summary_rows(runs: Sequence[NamedRun]) -> list[Row]:
-    """Return a row a run, with the best of those that compare marked; of a single one nothing is best."""
-    among = compared(runs)
+def summary_rows(runs: Sequence[NamedRun], among: Sequence[NamedRun] | None = None) -> list[Row]:
+    """Return a row a run, with the best of those that compare marked; of a single one nothing is best.
+
+    `among` are those that compare, by default the most that do.
+    """
+    among = compared(runs) if among is None else among
     found = {run.label: figures(run) for run in runs}
     best = {column.key: _best(column, [found[run.label] for run in among]) for column in COLUMNS}
     rows = []

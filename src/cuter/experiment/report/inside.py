@@ -19,6 +19,8 @@ from cuter.stream.tasks import Visit
 # What decides which images a run is tested on.
 DECIDE_TESTS = ("dataset", "data_root", "dataset_options", "tasks", "class_order", "limit_test")
 
+NO_CHECKPOINT = "it has no checkpoint yet"
+
 TestImages = dict[str, list[Visit]]  # of data sets that were read already
 
 
@@ -42,10 +44,15 @@ def to_be_shown(runs: Sequence[NamedRun]) -> list[NamedRun]:
     return [run for run in runs if chosen[run.group] is run]
 
 
+def has_checkpoint(run: RunFacts) -> bool:
+    """Tell whether there is anything to look into."""
+    return any((run.folder / "checkpoints").glob("step-*"))
+
+
 def look_inside(run: RunFacts, known: TestImages) -> Inside:
     """Load the learner of a run, on the CPU so that it sees the same everywhere, and take its pictures."""
-    if not any((run.folder / "checkpoints").glob("step-*")):
-        return Inside(no_memory="it has no checkpoint yet", no_looks="it has no checkpoint yet")
+    if not has_checkpoint(run):
+        return Inside(no_memory=NO_CHECKPOINT, no_looks=NO_CHECKPOINT)
     try:
         learner = Learner.load(run.folder, device="cpu")
         thumbnails = memory_thumbnails(learner)

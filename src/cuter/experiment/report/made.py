@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ def differing_settings(runs: Sequence[NamedRun]) -> Facts:
 
 def surroundings(runs: Sequence[NamedRun]) -> Facts:
     """Return versions and hardware, once if they are the same for all runs."""
-    found = [_flat(run.facts.environment) for run in runs]
+    found = [flat(run.facts.environment) for run in runs]
     agree = not varying(found)
     columns = found[:1] if agree else found
     names = dict.fromkeys(name for one in columns for name in one)
@@ -47,11 +47,17 @@ def skipped(run: NamedRun) -> tuple[int, list[str]]:
     return len(run.facts.skipped), list(run.facts.skipped.values())[:MOST_SKIPPED]
 
 
+def shown(source: Mapping[str, Any], key: str) -> str:
+    """Spell a value that may be missing."""
+    return shortened(value_text(source[key]), LONGEST) if key in source else "–"
+
+
 def _values(field: str, sources: Sequence[dict[str, Any]]) -> tuple[str, ...]:
-    return tuple(shortened(value_text(one[field]), LONGEST) if field in one else "–" for one in sources)
+    return tuple(shown(one, field) for one in sources)
 
 
-def _flat(environment: dict[str, Any]) -> dict[str, Any]:
+def flat(environment: dict[str, Any]) -> dict[str, Any]:
+    """Return versions of libraries and all else on one level."""
     libraries = environment.get("libraries")
     plain = {name: value for name, value in environment.items() if name != "libraries"}
     return (libraries if isinstance(libraries, dict) else {}) | plain

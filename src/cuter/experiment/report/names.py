@@ -56,10 +56,11 @@ def named(runs: Sequence[RunFacts]) -> list[NamedRun]:
     seeds = [f", seed {one['seed']}" if has_seeds else "" for one in settings]
     labels = [groups[key] + seed for key, seed in zip(keys, seeds, strict=True)]
     often = Counter(labels)
+    folders = {name: [run.folder for run, label in zip(runs, labels, strict=True) if label == name] for name in often}
     return [
         NamedRun(
             facts=run,
-            label=label if often[label] == 1 else f"{label}, {run.folder.name}",
+            label=label if often[label] == 1 else f"{label}, {_place(run.folder, folders[label])}",
             group=groups[key],
             untold=names[key][1],
             colour=order[key] % COLOURS,
@@ -99,6 +100,13 @@ def value_text(value: Any) -> str:
 def shortened(text: str, longest: int) -> str:
     """Return a text without its middle, if it is too long."""
     return text if len(text) <= longest else f"{text[: (longest - 1) // 2]}…{text[len(text) - longest // 2 :]}"
+
+
+def _place(folder: Path, all_of_them: Sequence[Path]) -> str:
+    """Return as much of the end of a path as tells it apart from the others: 'a/rs' beside 'b/rs'."""
+    tails = (Path(*folder.parts[-length:]) for length in range(1, len(folder.parts)))
+    alone = (tail for tail in tails if sum(one.parts[-len(tail.parts) :] == tail.parts for one in all_of_them) == 1)
+    return str(next(alone, folder))
 
 
 def _key(settings: dict[str, Any]) -> str:
