@@ -25,7 +25,7 @@ from cuter.stream.samples import Dataset
 from cuter.stream.tasks import Task, in_batches, make_tasks, plan_stream, with_all_before
 from cuter.stream.toybox.world import BY_FREQUENCY
 
-LEARNER = ("memory_images", "replay_size", "lr", "augment")
+LEARNER = ("memory_images", "replay_size", "lr", "head_lr", "augment")
 HALF = len(BY_FREQUENCY) // 2
 
 

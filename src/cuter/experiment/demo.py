@@ -23,12 +23,13 @@ REPORT = "report.html"
 # memory. All of it shall take five minutes on two cores.
 OPTIONS: dict[str, Any] = {
     "dataset": "toybox",
-    "dataset_options": {"train": 1200, "test": 300},  # scenes; many come in two tasks. Rendered once, 200 a second
+    "dataset_options": {"train": 1200, "test": 400},  # scenes; many come in two tasks. Rendered once, 200 a second
     "tasks": "5x5",
-    "batch_size": 10,
-    "replay_size": 10,  # as much again as the stream brings
+    "batch_size": 5,  # small, so that a short stream has many steps
+    "replay_size": 5,  # as much again as the stream brings
     "memory_images": 100,  # few, so that it matters what is kept
-    "lr": 3e-4,  # a small backbone, of which much is still to be learned
+    "lr": 2e-4,  # a small backbone, of which much is still to be learned
+    "head_lr": 2e-3,
     "augment": "flip",
     "probe_images": 32,  # on which the cut is measured after each task; it takes as long as some hundred to test
 }
