@@ -16,8 +16,8 @@ from selenium import webdriver
 from selenium.webdriver.remote.webdriver import WebDriver
 
 WIDTH = 1180
-SECTIONS = ("summary", "progress", "classes", "balance", "memory", "cuts", "selection", "localisation")
-LIMIT = 1500  # pixels: of a long section the beginning is enough
+SECTIONS = ("progress", "memory", "cuts", "selection", "localisation")
+LIMIT = 1120  # pixels: of a long section the beginning is enough
 FOLDER = Path(__file__).parent / "images"
 
 
@@ -47,8 +47,7 @@ def main() -> None:
         browser.set_window_size(WIDTH, 9000)  # the whole page, so that nothing is cut off
         browser.get(page.as_uri())
         for section in SECTIONS:
-            image = photograph(browser, section).quantize(192, dither=Image.Dither.NONE)
-            image.save(FOLDER / f"demo-{section}.png", optimize=True)
+            photograph(browser, section).save(FOLDER / f"demo-{section}.png", optimize=True)
     finally:
         browser.quit()
 

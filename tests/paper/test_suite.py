@@ -140,7 +140,8 @@ def test_a_suite_may_bring_its_backbone() -> None:
     assert parse_backbones(["mine"], load_suite("toybox")) == {"": "mine"}
 
 
-def test_the_small_toybox_is_the_demonstration() -> None:
+def test_the_toybox_has_the_settings_of_the_demonstration() -> None:
     suite = load_suite("toybox")
-    assert suite.common | suite.scale("small") == demo.OPTIONS | {"backbone": demo.BACKBONE}
+    scenes = {"dataset_options": suite.scale("small")["dataset_options"]}
+    assert suite.common | scenes == demo.OPTIONS | {"backbone": demo.BACKBONE} | scenes
     assert {row.method for row in suite.rows} >= set(demo.COMPARED)

@@ -23,7 +23,7 @@ REPORT = "report.html"
 # memory. All of it shall take five minutes on two cores.
 OPTIONS: dict[str, Any] = {
     "dataset": "toybox",
-    "dataset_options": {"train": 1200, "test": 400},  # scenes; many come in two tasks. Rendered once, 200 a second
+    "dataset_options": {"train": 1000, "test": 300},  # scenes; many come in two tasks. Rendered once, 200 a second
     "tasks": "5x5",
     "batch_size": 5,  # small, so that a short stream has many steps
     "replay_size": 5,  # as much again as the stream brings
