@@ -19,6 +19,8 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             # Not flock: worker processes would inherit it and hold it for a while after this one was killed.
             fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
+        except (BlockingIOError, PermissionError):  # the two that systems give for a lock that somebody has
             raise ConfigError(f"{folder} is in use by another process") from None
+        except OSError as error:
+            raise ConfigError(f"{folder} cannot be locked ({error}): choose a file system with locks") from None
         yield
