@@ -57,6 +57,11 @@ COLUMNS: dict[str, Column] = {
         "probe images whose first region meets an object with IoU > 0.5, after the last task",
         lambda _, t: _percent(t["localisation"].get("corloc")),
     ),
+    "ap50": Column(
+        "AP50",
+        "average precision of all regions of the probe images against the boxes, IoU > 0.5, after the last task",
+        lambda _, t: _percent(t["localisation"].get("ap50")),
+    ),
     "fiedler": Column(
         "Fiedler",
         "average Fiedler value on the probe images, after the last task",

@@ -9,10 +9,12 @@ from typing import Any
 
 from rich.console import Console
 
+from cuter.errors import ConfigError
 from cuter.learn.devices import choose_device
 from cuter.paper.carry_out import Failure, carry_out, cores
 from cuter.paper.display import PaperDisplay
 from cuter.paper.estimate import estimate, free_bytes, states_table
+from cuter.paper.figures import draw_figures
 from cuter.paper.jobs import Job, Request, parse_backbones, plan_jobs
 from cuter.paper.record import write_results
 from cuter.paper.results import collect
@@ -43,7 +45,9 @@ def prepare(name: str, request: Request, backbones: Sequence[str], out: Path, at
     named = parse_backbones(backbones, suite)
     suite = suite.for_backbones(list(named))
     if at_once is None:
-        at_once = cores() if choose_device(request.device).type == "cpu" else 1
+        at_once = 1 if suite.alone or choose_device(request.device).type != "cpu" else cores()
+    if suite.alone and at_once > 1:
+        raise ConfigError(f"{suite.name} measures speed: its runs are carried out one at a time, not --jobs {at_once}")
     settings = dict(request.settings)
     if at_once >= cores():
         settings = {"workers": 0} | settings  # all cores learn: no room for processes that decode ahead
@@ -73,6 +77,7 @@ def make_table(order: Order, console: Console, command: str) -> tuple[Path, dict
     results = collect(order.suite, order.request, order.jobs)
     folder = order.out / f"{order.suite.name}-{order.request.scale}"
     record = write_results(folder, results, order.jobs, command)
+    draw_figures(order.suite.figures, order.jobs, folder)
     for table in terminal(results):
         console.print(table)
     return folder, record

@@ -71,6 +71,8 @@ class Suite(BaseModel):
     common: dict[str, Any]
     scales: dict[str, dict[str, Any]]
     rows: tuple[Row, ...] = Field(min_length=1)
+    figures: tuple[Literal["curves", "balance", "localisation", "dependence", "throughput"], ...] = ()
+    alone: bool = False  # one run at a time, because it is their speed that is measured
     notes: tuple[str, ...] = ()
 
     @model_validator(mode="after")
@@ -149,5 +151,20 @@ def load_suite(name: str) -> Suite:
     """Read a suite by its name."""
     if name not in suite_names():
         raise UnknownNameError(f"unknown suite {name!r}.{did_you_mean(name, suite_names())}")
-    text = (SUITES / f"{name}.yaml").read_text(encoding="utf-8")
-    return validated(Suite, {"name": name, **yaml.safe_load(text)})
+    return validated(Suite, {"name": name, **_fields(name)})
+
+
+def _fields(name: str) -> dict[str, Any]:
+    """Read the file of a suite.
+
+    `like` takes over all that another suite has, but for its notes, and `only` names those of its rows that are wanted.
+    Published figures belong to columns, so with other columns they are left out.
+    """
+    fields: dict[str, Any] = yaml.safe_load((SUITES / f"{name}.yaml").read_text(encoding="utf-8"))
+    if "like" not in fields:
+        return fields
+    model = _fields(fields.pop("like"))
+    only = fields.pop("only", [row["name"] for row in model["rows"]])
+    dropped = () if fields.get("columns", model["columns"]) == model["columns"] else ("published", "against")
+    rows = [{key: row[key] for key in row if key not in dropped} for row in model["rows"] if row["name"] in only]
+    return model | {"rows": rows, "notes": []} | fields

@@ -1,0 +1,152 @@
+"""Figures of made-up runs: what is in them, and that nothing covers anything else."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from cuter.experiment.config import RunConfig
+from cuter.paper.figures import FIGURES, draw_figures
+from cuter.paper.figures.curves import map_after_tasks
+from cuter.paper.figures.dependence import dependences
+from cuter.paper.figures.source import finished_rows
+from cuter.paper.figures.style import looks, spread_out
+from cuter.paper.jobs import Job
+from cuter.paper.suite import Row, Suite
+from cuter.settings import validated
+from made_up_runs import write_run
+
+NUMBERS = iter(range(10_000))
+
+
+def job(folder: Path, name: str, seed: int = 0, *, kind: str = "baseline", classes: int = 2, **options: Any) -> Job:
+    """A finished run with figures of its own."""
+    row = Row(name=name, method=options.pop("method", "rs"), kind=kind, options=options)
+    place = folder / "runs" / f"{name}-{seed}"
+    write_run(place, tasks=4, new_classes=classes, numbers=next(NUMBERS), seed=seed)
+    fields = {"dataset": "toybox", "backbone": "toybox", "tasks": "5x5", "method": row.method, "seed": seed}
+    return Job(row, seed, validated(RunConfig, fields | options), place)
+
+
+def texts(figure: Any) -> list[str]:
+    return [text.get_text() for axes in figure.axes for text in axes.texts]
+
+
+def test_the_suite_names_just_the_figures_that_there_are() -> None:
+    (named,) = (argument for argument in get_args(Suite.model_fields["figures"].annotation) if argument is not ...)
+    assert set(get_args(named)) == set(FIGURES)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_is_written_twice_and_is_the_same_each_time(name: str, tmp_path: Path) -> None:
+    jobs = [job(tmp_path, f"memory {size}", seed, memory_images=size) for size in (10, 30, 100) for seed in (0, 1)]
+    files = draw_figures([name], jobs, tmp_path)
+    assert [file.name for file in files] == [f"{name}.svg", f"{name}.png"]
+    with Image.open(files[1]) as picture:
+        assert np.asarray(picture.convert("L")).std() > 5, "there is something to see"
+    before = files[0].read_bytes()
+    draw_figures([name], jobs, tmp_path)
+    assert files[0].read_bytes() == before
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_table_without_a_finished_run_has_no_figure(name: str, tmp_path: Path) -> None:
+    unfinished = job(tmp_path, "RS")
+    (unfinished.folder / "summary.json").unlink()
+    assert draw_figures([name], [unfinished], tmp_path) == []
+    assert draw_figures([name], [], tmp_path) == []
+
+
+def test_curves_are_means_over_seeds_with_all_that_seeds_cover(tmp_path: Path) -> None:
+    jobs = [job(tmp_path, "RS", seed) for seed in range(3)]
+    figure = FIGURES["curves"](finished_rows(jobs))
+    (line,) = figure.axes[0].lines
+    by_seed = np.array([list(map_after_tasks(lines).values()) for lines in finished_rows(jobs)[0].histories])
+    np.testing.assert_allclose(line.get_ydata(), by_seed.mean(axis=0))
+    (band,) = figure.axes[0].collections
+    heights = band.get_paths()[0].vertices[:, 1]
+    assert (heights.min(), heights.max()) == (by_seed.min(), by_seed.max())
+
+
+def test_balance_has_the_classes_of_the_first_row_in_every_panel(tmp_path: Path) -> None:
+    figure = FIGURES["balance"](finished_rows([job(tmp_path, name) for name in ("RS", "PRS", "OCDM", "CUTER")]))
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    assert [axes.get_title(loc="left") for axes in shown] == ["RS", "PRS", "OCDM", "CUTER"]
+    heights = [[bar.get_height() for bar in axes.patches] for axes in shown]
+    assert heights[0] == sorted(heights[0], reverse=True)
+    assert (
+        texts(figure)[0]
+        == f"most : least {heights[0][0]:.0f} : {heights[0][-1]:.0f} = {heights[0][0] / heights[0][-1]:.1f}"
+    )
+
+
+def test_ten_thousand_classes_in_memory_can_be_drawn(tmp_path: Path) -> None:
+    jobs = [job(tmp_path, "RS", classes=2_500)]
+    assert len(draw_figures(["balance"], jobs, tmp_path)) == 2
+
+
+def test_localisation_without_boxes_is_the_fiedler_value_alone(tmp_path: Path) -> None:
+    jobs = [job(tmp_path, "RS")]
+    metrics = jobs[0].folder / "metrics.jsonl"
+    assert len(FIGURES["localisation"](finished_rows(jobs)).axes) == 2
+    metrics.write_text(metrics.read_text().replace('"ap50"', '"nothing"'))
+    assert len(FIGURES["localisation"](finished_rows(jobs)).axes) == 1
+
+
+def test_throughput_is_told_beside_the_fastest(tmp_path: Path) -> None:
+    jobs = [job(tmp_path, "RS"), job(tmp_path, "CUTER", kind="ours")]
+    summary = jobs[1].folder / "summary.json"
+    summary.write_text(summary.read_text().replace('"train_images_per_second": 7.5', '"train_images_per_second": 3.0'))
+    assert texts(FIGURES["throughput"](finished_rows(jobs))) == ["3.0   40 %", "7.5   100 %"]
+
+
+def test_rows_that_differ_in_one_setting_show_how_it_acts(tmp_path: Path) -> None:
+    jobs = [
+        job(tmp_path, "alpha 2", method="cuter+fiedler", alpha=2.0),
+        job(tmp_path, "alpha 0.2", method="cuter+fiedler"),  # the default of the method
+        job(tmp_path, "tau1 0.4", method="cuter-paper", tau1=0.4),
+        job(tmp_path, "both", method="cuter-paper"),
+        job(tmp_path, "tau2 0.9", method="cuter-paper", tau2=0.9),
+        job(tmp_path, "RS"),
+    ]
+    found = dependences(finished_rows(jobs))
+    assert {field: [sorted(points["last"]) for points in series.values()] for field, series in found.items()} == {
+        "alpha": [[0.2, 2.0]],
+        "tau1": [[0.4, 0.55]],
+        "tau2": [[0.8, 0.9]],
+    }
+
+
+def test_a_grid_of_two_settings_has_a_curve_for_each_value_of_the_other(tmp_path: Path) -> None:
+    jobs = [
+        job(tmp_path, f"{size} {memory}", memory_images=size, memory=memory)
+        for size in (10, 300)
+        for memory in ("reservoir", "prs")
+    ]
+    found = dependences(finished_rows(jobs))
+    assert list(found) == ["memory_images"], "names have no place on an axis"
+    assert list(found["memory_images"]) == ["memory reservoir", "memory prs"]
+    figure = FIGURES["dependence"](finished_rows(jobs))
+    assert figure.axes[0].get_xscale() == "log"
+
+
+def test_rows_are_told_apart_by_colour_or_mark() -> None:
+    kinds: Sequence[Any] = ["baseline"] * 11 + ["ours"] * 2 + ["bound"] * 2
+    rows = [Row(name=f"row {number}", method="rs", kind=kind) for number, kind in enumerate(kinds)]
+    found = looks(rows)
+    assert len({(look.colour, look.marker) for look in found.values()}) == len(rows)
+
+
+@given(st.lists(st.floats(0, 100), min_size=1, max_size=20), st.floats(0.1, 10))
+def test_names_are_moved_apart_and_keep_their_order(heights: list[float], gap: float) -> None:
+    places = spread_out(heights, gap)
+    order = np.argsort(heights, kind="stable")
+    assert (np.diff(np.array(places)[order]) >= gap * (1 - 1e-6)).all()
+    assert np.isclose(np.mean(places), np.mean(heights)), "and are on the whole where they belong"
+    if all(abs(one - other) >= gap for place, one in enumerate(heights) for other in heights[:place]):
+        np.testing.assert_allclose(places, heights)
