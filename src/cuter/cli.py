@@ -19,6 +19,7 @@ from cuter.errors import ConfigError, CuterError
 from cuter.experiment.config import RunConfig, load_config
 from cuter.options import given, with_options_of
 from cuter.paper.command import paper
+from cuter.paper.sweep_command import sweep
 from cuter.pretrain.settings import PretrainSettings
 
 MANUAL = """
@@ -44,6 +45,8 @@ First steps:
               --dataset voc --data-root VOCdevkit   which backbone cuts best
     cuter pretrain --images tiles/                  a backbone of your own, without labels
     cuter paper --list                              the paper's tables, each as one command
+    cuter sweep --config runs/voc/config.yaml
+              --grid lr=1e-5,1e-4                   a grid of your own
 
 Progress and tables go to stderr; --json puts results on stdout. Exit codes: 0 done, 1 something unreadable was found,
 2 a mistake in the input, 130 stopped by Ctrl-C.
@@ -59,6 +62,7 @@ app = typer.Typer(
 data = typer.Typer(no_args_is_help=True, help="Fetch data sets, and look at them.")
 app.add_typer(data, name="data")
 app.command()(paper)
+app.command()(sweep)
 
 # Said by several commands.
 BACKBONE = "Short name, hub id, local folder or original checkpoint file."

@@ -71,8 +71,12 @@ class RunConfig(LearnerSettings):
 
 def load_config(file: Path | None, overrides: dict[str, Any]) -> RunConfig:
     """Read a YAML file, if any, and let `overrides` win."""
-    values = _without_choices_of_another_method(read_fields(file), overrides)
-    return validated_fields(RunConfig, file, values, overrides)
+    return validated_fields(RunConfig, file, fields_of(file, overrides), overrides)
+
+
+def fields_of(file: Path | None, overrides: dict[str, Any]) -> dict[str, Any]:
+    """Return what a YAML file, if any, and `overrides` over it say, not looked at yet."""
+    return _without_choices_of_another_method(read_fields(file), overrides) | overrides
 
 
 def read_fields(file: Path | None) -> dict[str, Any]:

@@ -72,15 +72,22 @@ def paper(
     if name is None:
         raise ConfigError("name a table; 'cuter paper --list' tells which there are")
     with console.status("loading"):
-        from cuter.experiment.stopping import Interrupted
-        from cuter.paper import making
         from cuter.paper.jobs import Request, parse_settings
+        from cuter.paper.making import prepare
 
         request = Request(
             data_root, {}, scale, seeds, tuple(only or ()), tuple(skip or ()), parse_settings(settings or []), device
         )
-        order = making.prepare(name, request, backbone or [], out, jobs)
+        order = prepare(name, request, backbone or [], out, jobs)
     _tell_what_is_not_set(order)
+    obey(order, dry_run, print_json)
+
+
+def obey(order: Order, dry_run: bool, print_json: bool) -> None:
+    """Carry out what is asked for and make the table, or only tell what it would cost."""
+    from cuter.experiment.stopping import Interrupted
+    from cuter.paper import making
+
     if dry_run:
         for line in making.tell_what_is_left(order, console):
             _say(line)
@@ -91,8 +98,8 @@ def paper(
         done = sum(job.summary is not None for job in order.unique)
         _say(f"Stopped with {done} of {len(order.unique)} runs finished. Go on with:  {_command()}")
         raise typer.Exit(130) from None
-    folder, record = making.make_table(order, console, _command())
-    _say(f"The table is in {folder}")
+    record = making.make_table(order, console, _command())
+    _say(f"The table is in {order.folder}")
     if print_json:
         typer.echo(json.dumps(record))
     _report(failures)

@@ -30,6 +30,7 @@ class Order:
     suite: Suite
     request: Request
     out: Path
+    folder: Path  # of the table
     at_once: int
     jobs: list[Job]
 
@@ -40,10 +41,15 @@ class Order:
 
 
 def prepare(name: str, request: Request, backbones: Sequence[str], out: Path, at_once: int | None) -> Order:
-    """Check what is asked for and tell which runs it is made of; nothing is written."""
+    """Check what is asked of one of the paper's tables and tell which runs it is made of; nothing is written."""
     suite = load_suite(name)
     named = parse_backbones(backbones, suite)
-    suite = suite.for_backbones(list(named))
+    request = replace(request, backbones=named)
+    return order(suite.for_backbones(list(named)), request, out, at_once, f"{name}-{request.scale}")
+
+
+def order(suite: Suite, request: Request, out: Path, at_once: int | None, folder: str) -> Order:
+    """Tell which runs a table is made of; `folder` under `out` is for the table itself."""
     if at_once is None:
         at_once = 1 if suite.alone or choose_device(request.device).type != "cpu" else cores()
     if suite.alone and at_once > 1:
@@ -51,9 +57,9 @@ def prepare(name: str, request: Request, backbones: Sequence[str], out: Path, at
     settings = dict(request.settings)
     if at_once >= cores():
         settings = {"workers": 0} | settings  # all cores learn: no room for processes that decode ahead
-    request = replace(request, backbones=named, settings=settings)
+    request = replace(request, settings=settings)
     out = out.expanduser().resolve()
-    return Order(suite, request, out, at_once, plan_jobs(suite, request, out))
+    return Order(suite, request, out, out / folder, at_once, plan_jobs(suite, request, out))
 
 
 def tell_what_is_left(order: Order, console: Console) -> list[str]:
@@ -72,12 +78,11 @@ def run_what_is_left(order: Order, console: Console) -> list[Failure]:
         return carry_out(order.jobs, order.at_once, display)
 
 
-def make_table(order: Order, console: Console, command: str) -> tuple[Path, dict[str, Any]]:
-    """Write and show the table of what is finished; return its folder and the record of all figures."""
+def make_table(order: Order, console: Console, command: str) -> dict[str, Any]:
+    """Write and show the table of what is finished, with its figures; return the record of all of it."""
     results = collect(order.suite, order.request, order.jobs)
-    folder = order.out / f"{order.suite.name}-{order.request.scale}"
-    record = write_results(folder, results, order.jobs, command)
-    draw_figures(order.suite.figures, order.jobs, folder)
+    record = write_results(order.folder, results, order.jobs, command)
+    draw_figures(order.suite.figures, order.jobs, order.folder)
     for table in terminal(results):
         console.print(table)
-    return folder, record
+    return record

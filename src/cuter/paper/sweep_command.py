@@ -1,0 +1,58 @@
+"""The command `cuter sweep`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from cuter.experiment.config import RunConfig
+from cuter.options import given, with_options_of
+from cuter.paper.command import console, obey
+
+
+@with_options_of(RunConfig)
+def sweep(
+    *,
+    grid: Annotated[
+        list[str],
+        typer.Option(help="FIELD=VALUE,VALUE… of any setting below; repeated, all combinations are tried."),
+    ],
+    config: Annotated[
+        Path | None, typer.Option(help="YAML file with any of the settings; options that are typed win over it.")
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Seeds 0 to N-1 of each combination.")] = 3,
+    skip: Annotated[
+        list[str] | None, typer.Option(help="Not this row, as the table names it: 'lr 1e-4, memory prs'; repeatable.")
+    ] = None,
+    jobs: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Runs at a time; they share the cores. 0: only the table of what is finished.",
+            show_default="number of cores; 1 on a GPU",
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option(help="Folder for runs and tables; sweeps share runs.")] = Path("runs/sweep"),
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only tell what would run, how long, and how much disk.")
+    ] = False,
+    print_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    **fields: Any,
+) -> None:  # fmt: skip
+    """Try all combinations of some settings over several seeds, and compare them in a table and figures.
+
+    The same command goes on where it stopped, repeats no run that is finished, and tries again what failed. The table
+    is in OUT/FIELDS: table.md, table.csv, table.tex, results.json, and how the figures depend on each number. Ends with
+    code 1 if a run failed.
+
+    Example:
+
+        cuter sweep --dataset voc --data-root VOCdevkit --backbone dino-vits16 --tasks 5x4 --grid method=rs,cuter
+        --grid memory_images=300,1000
+    """
+    with console.status("loading"):
+        from cuter.paper.making import order
+        from cuter.paper.sweep import make_sweep, parse_grid
+
+        wanted = make_sweep(parse_grid(grid), config, given(fields), seeds, skip or [])
+        found = order(wanted.suite, wanted.request, out, jobs, wanted.name)
+    obey(found, dry_run, print_json)
