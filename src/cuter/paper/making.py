@@ -16,11 +16,13 @@ from cuter.paper.display import PaperDisplay
 from cuter.paper.estimate import estimate, free_bytes, states_table
 from cuter.paper.figures import draw_figures
 from cuter.paper.jobs import Job, Request, parse_backbones, plan_jobs
+from cuter.paper.page import render
 from cuter.paper.record import write_results
 from cuter.paper.results import collect
 from cuter.paper.streams import check_backbones, steps_of
 from cuter.paper.suite import Suite, load_suite
 from cuter.paper.tables import terminal
+from cuter.storage import write_text
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,9 @@ def make_table(order: Order, console: Console, command: str) -> dict[str, Any]:
     """Write and show the table of what is finished, with its figures; return the record of all of it."""
     results = collect(order.suite, order.request, order.jobs)
     record = write_results(order.folder, results, order.jobs, command)
-    draw_figures(order.suite.figures, order.jobs, order.folder)
+    figures = draw_figures(order.suite.figures, order.jobs, order.folder)
+    drawn = [file for file in figures if file.suffix == ".svg"]
+    write_text(order.folder / "report.html", render(results, record, drawn))
     for table in terminal(results):
         console.print(table)
     return record

@@ -66,7 +66,9 @@ def make_sweep(grid: Grid, config: Path | None, typed: Mapping[str, Any], seeds:
     """Make a table of all combinations; what is typed goes before the file, and the grid before both."""
     if "seed" in typed:
         raise ConfigError(f"--seed: {NOT_IN_A_GRID['seed']}")
-    rows, backbones, places = [], {}, {}
+    rows: list[Row] = []
+    backbones: dict[str, str] = {}
+    places: dict[str, Any] = {}
     for values in itertools.product(*grid.values()):
         cell = dict(zip(grid, values, strict=True))
         settings = fields_of(config, {**typed, **cell})

@@ -34,11 +34,11 @@ def markdown(results: Results) -> str:
         "Best in bold, second underlined; bounds take no part.",
         "\n".join(f"- {text}" for text in cells.explanations(results)),
     ]
-    if differences := _difference_rows(results, results.ranked):
+    if differences := difference_rows(results, results.ranked):
         labels = [COLUMNS[column].label for column in results.ranked]
         table = _markdown_table([f"minus {suite.reference}", *labels], differences)
         parts += [f"## Differences to {suite.reference}", table, cells.interval_caution(results)]
-    if found := _ordering_rows(results):
+    if found := ordering_rows(results):
         parts += [
             "## Orderings",
             _markdown_table(["", "published ordering", "ours (difference)", "holds?"], found, align="---"),
@@ -102,10 +102,10 @@ def terminal(results: Results) -> list[Table]:
         figures = (_terminal_cell(results, row, column) for column in suite.columns)
         table.add_row(Text(row.name), cells.seeds(results, row), *figures)
     tables = [table]
-    if differences := _difference_rows(results, [column for column in ORDERED if column in suite.columns]):
+    if differences := difference_rows(results, [column for column in ORDERED if column in suite.columns]):
         labels = [COLUMNS[column].label for column in ORDERED if column in suite.columns]
         tables.append(_plain_table([f"minus {suite.reference}", *labels], differences))
-    if found := _ordering_rows(results):
+    if found := ordering_rows(results):
         tables.append(_plain_table(["", "published ordering", "ours", "holds?"], found))
     return tables
 
@@ -140,7 +140,8 @@ def _terminal_cell(results: Results, row: Row, column: str) -> Text:
     return Text.assemble(text, (f"\n{published.mean:.1f}{deviation}", "dim"))
 
 
-def _difference_rows(results: Results, columns: Sequence[str]) -> list[list[str]]:
+def difference_rows(results: Results, columns: Sequence[str]) -> list[list[str]]:
+    """Return each row's differences to the reference, seed by seed, as text."""
     reference = results.suite.row(results.suite.reference)
     rows = [row for row in results.rows if row.name != reference.name]
 
@@ -151,7 +152,8 @@ def _difference_rows(results: Results, columns: Sequence[str]) -> list[list[str]
     return [line for line in found if any(cell != cells.NOTHING for cell in line[1:])]
 
 
-def _ordering_rows(results: Results) -> list[list[str]]:
+def ordering_rows(results: Results) -> list[list[str]]:
+    """Return each ordering that the paper claims, what we have, and whether it holds, as text."""
     return [
         [
             COLUMNS[ordering.column].label,

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-import cuter
 from cuter.errors import ConfigError, CuterError
 from cuter.experiment.report.charts import marker
 from cuter.experiment.report.compare import headline
@@ -18,6 +14,7 @@ from cuter.experiment.report.layers import outcome_class
 from cuter.experiment.report.looks import SURE
 from cuter.experiment.report.names import NamedRun, read_runs
 from cuter.experiment.report.sections import sections
+from cuter.experiment.report.shell import fill_page
 from cuter.storage import write_text
 
 GENERATOR = "cuter report"
@@ -62,10 +59,10 @@ def _require_replaceable(out: Path) -> None:
 
 def render(runs: Sequence[NamedRun], insides: Mapping[str, Inside], title: str | None = None) -> str:
     """Return the page; `insides` are by the labels of runs, and need not be there for all."""
-    page = _templates().get_template("page.html")
-    return page.render(
+    return fill_page(
+        "cuter.experiment.report",
         generator=GENERATOR,
-        version=cuter.__version__,
+        source="from the folders of the runs",
         title=title or default_title(runs),
         headline=headline(runs),
         shared=shared_facts(runs),
@@ -75,10 +72,3 @@ def render(runs: Sequence[NamedRun], insides: Mapping[str, Inside], title: str |
         outcome_class=outcome_class,
         sure=f"{100 * SURE:.0f}",
     )
-
-
-@functools.cache
-def _templates() -> Environment:
-    """Return the templates, compiled once; whatever they are given is escaped, and nothing may be missing."""
-    loader = PackageLoader("cuter.experiment.report")
-    return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

@@ -23,6 +23,16 @@ FIGURES: dict[str, Callable[[Sequence[RowRuns]], Any]] = {
 }
 
 
+OVER_SEEDS = "Lines are means over seeds, bands go from the lowest seed to the highest."
+CAPTIONS = {
+    "curves": f"mAP over all classes seen so far, after each task. {OVER_SEEDS}",
+    "balance": "Items of each class in memory after the last task, mean over seeds; classes in the order of the first.",
+    "localisation": f"How well the model cuts after each task, on the same images. {OVER_SEEDS}",
+    "dependence": f"mAP over a setting, all others as they are. {OVER_SEEDS}",
+    "throughput": "Images of the stream learned in a second, and as a share of the fastest.",
+}
+
+
 def draw_figures(names: Sequence[str], jobs: Sequence[Job], folder: Path) -> list[Path]:
     """Draw figures of the finished runs as NAME.svg and NAME.png; what has nothing to show is left out."""
     rows = finished_rows(jobs)
