@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from cuter.errors import ConfigError
 from cuter.experiment import demo
+from cuter.paper.assessment import assessment_names
 from cuter.paper.jobs import Request, parse_backbones, plan_jobs
 from cuter.paper.suite import Published, Suite, load_suite, suite_names
 from cuter.settings import validated
@@ -93,7 +94,11 @@ def test_the_example_of_contributing_is_a_suite() -> None:
 
 def test_the_page_tells_of_every_suite() -> None:
     text = (REPOSITORY / "docs" / "paper.md").read_text(encoding="utf-8")
-    assert [name for name in suite_names() if f"| `{name}`" not in text and f", `{name}`" not in text] == []
+    assert [
+        name
+        for name in [*suite_names(), *assessment_names()]
+        if f"| `{name}`" not in text and f", `{name}`" not in text
+    ] == []
 
 
 def test_published_text_is_read_strictly() -> None:

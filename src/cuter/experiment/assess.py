@@ -121,6 +121,21 @@ def assess(
     return report
 
 
+def combine(reports: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Put together what was found about several backbones on the same images, each on its own.
+
+    Names that two of them share are told apart by the whole path.
+    """
+    rows = [dict(row) for report in reports for row in report["rows"]]
+    names = [row["name"] for row in rows]
+    for row in rows:
+        if names.count(row["name"]) > 1:
+            row["name"] = row["backbone"]
+    rows.sort(key=lambda row: row["fiedler"])
+    unreadable = {path: reason for report in reports for path, reason in report["unreadable"].items()}
+    return reports[0] | {"rows": rows, "unreadable": unreadable, "spearman": _spearman(rows)}
+
+
 def draw(dataset: Dataset, split: str, images: int, seed: int) -> list[Sample]:
     """Draw so many images of a split, always the same ones for a seed; all of them if there are no more."""
     if split not in SPLITS:

@@ -115,22 +115,25 @@ def _without_choices_of_another_method(values: dict[str, Any], overrides: dict[s
     return {name: value for name, value in values.items() if name not in usual or value != usual[name]}
 
 
-def with_absolute_paths(config: RunConfig) -> RunConfig:
-    """Return the same configuration, valid from any working folder."""
+def with_absolute_path(name: str) -> str:
+    """Return the place of a file or folder from the root; what is no path, as 'dino-vits16', stays as it is."""
     from cuter.backbone import SHORT_NAMES  # here, because torch comes with it and --help must not wait for it
 
-    def absolute(name: str) -> str:
-        path = Path(name).expanduser()
-        is_path = path.exists() and name not in (LEARNER, PRETRAINED, *SHORT_NAMES)
-        return str(path.resolve()) if is_path else name  # 'dino-vits16' and 'name' are not paths
+    path = Path(name).expanduser()
+    is_path = path.exists() and name not in (LEARNER, PRETRAINED, *SHORT_NAMES)
+    return str(path.resolve()) if is_path else name
 
+
+def with_absolute_paths(config: RunConfig) -> RunConfig:
+    """Return the same configuration, valid from any working folder."""
+    order = config.class_order
     return config.model_copy(
         update={
             "data_root": config.data_root and config.data_root.expanduser().resolve(),
-            "backbone": absolute(config.backbone),
-            "localiser": absolute(config.localiser),
+            "backbone": with_absolute_path(config.backbone),
+            "localiser": with_absolute_path(config.localiser),
             "word_vectors": config.word_vectors and config.word_vectors.expanduser().resolve(),
-            "class_order": absolute(config.class_order) if isinstance(config.class_order, str) else config.class_order,
+            "class_order": with_absolute_path(order) if isinstance(order, str) else order,
         }
     )
 

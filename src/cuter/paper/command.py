@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
+from rich.progress import Progress
 
-from cuter.errors import ConfigError
+from cuter.errors import ConfigError, UnknownNameError
+from cuter.registry import did_you_mean
 
 if TYPE_CHECKING:
+    from cuter.paper.assessment import Assessed
     from cuter.paper.carry_out import Failure
     from cuter.paper.making import Order
 
@@ -72,12 +75,22 @@ def paper(
     if name is None:
         raise ConfigError("name a table; 'cuter paper --list' tells which there are")
     with console.status("loading"):
+        from cuter.paper.assessment import assessment_names, prepare_assessment
         from cuter.paper.jobs import Request, parse_settings
         from cuter.paper.making import prepare
+        from cuter.paper.suite import suite_names
 
+        known = sorted([*suite_names(), *assessment_names()])
+        if name not in known:
+            raise UnknownNameError(f"unknown suite {name!r}.{did_you_mean(name, known)}")
         request = Request(
             data_root, {}, scale, seeds, tuple(only or ()), tuple(skip or ()), parse_settings(settings or []), device
         )
+        asked = prepare_assessment(name, request, backbone or [], out) if name in assessment_names() else None
+    if asked is not None:
+        obey_assessment(asked, dry_run or jobs == 0, print_json)
+        return
+    with console.status("loading"):
         order = prepare(name, request, backbone or [], out, jobs)
     _tell_what_is_not_set(order)
     obey(order, dry_run, print_json)
@@ -107,16 +120,49 @@ def obey(order: Order, dry_run: bool, print_json: bool) -> None:
         raise typer.Exit(1)
 
 
+def obey_assessment(asked: Assessed, only_tell: bool, print_json: bool) -> None:
+    """Assess what is not assessed yet and make table and figure, or only tell what is left."""
+    from cuter.experiment.assess_report import assessment_table
+    from cuter.paper.assessment import carry_out_assessment, write_assessment
+    from cuter.paper.version import version
+
+    if only_tell:
+        for backbone in asked.backbones:
+            _say(f"{backbone}: {'to do' if asked.finished(backbone) is None else 'finished'}")
+    else:
+        try:
+            with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
+                row = bar.add_task("assessing", total=None)
+                carry_out_assessment(asked, lambda done, total: bar.update(row, completed=done, total=total), _say)
+        except KeyboardInterrupt:
+            _say(f"Stopped. Go on with:  {_command()}")
+            raise typer.Exit(130) from None
+    report = write_assessment(asked, _command(), version())
+    if report is not None:
+        console.print(assessment_table(report))
+        _say(f"Table and figure are in {asked.folder}")
+        if print_json:
+            typer.echo(json.dumps(report))
+
+
 def _list(seeds: int) -> None:
     with console.status("loading"):
+        from cuter.paper.assessment import assessment_names, load_assessment
         from cuter.paper.suite import load_suite, suite_names
 
-        suites = [load_suite(name) for name in suite_names()]
-    width = max(len(suite.name) for suite in suites) + 2
-    for suite in suites:
-        typer.echo(f"{suite.name:{width}}{suite.title}")
-        typer.echo(f"{'':{width}}{len(suite.rows)} rows × {seeds} seeds; scales {', '.join(suite.scales)}")
-        typer.echo(f"{'':{width}}needs {suite.needs}")
+        told = {}
+        for name in suite_names():
+            suite = load_suite(name)
+            size = f"{len(suite.rows)} rows × {seeds} seeds; scales {', '.join(suite.scales)}"
+            told[name] = (suite.title, size, suite.needs)
+        for name in assessment_names():
+            what = load_assessment(name)
+            told[name] = (what.title, f"{what.images} images, nothing is learned", what.needs)
+    width = max(map(len, told)) + 2
+    for name, (title, size, needs) in sorted(told.items()):
+        typer.echo(f"{name:{width}}{title}")
+        typer.echo(f"{'':{width}}{size}")
+        typer.echo(f"{'':{width}}needs {needs}")
 
 
 def _report(failures: list[Failure]) -> None:

@@ -129,9 +129,14 @@ class Suite(BaseModel):
 
     def scale(self, name: str) -> dict[str, Any]:
         """Return the options of a scale."""
-        if name not in self.scales:
-            raise UnknownNameError(f"{self.name} has no scale {name!r}.{did_you_mean(name, list(self.scales))}")
-        return self.scales[name]
+        return scale_of(self.name, self.scales, name)
+
+
+def scale_of(suite: str, scales: dict[str, dict[str, Any]], name: str) -> dict[str, Any]:
+    """Return the settings of a scale by its name."""
+    if name not in scales:
+        raise UnknownNameError(f"{suite} has no scale {name!r}.{did_you_mean(name, list(scales))}")
+    return scales[name]
 
 
 def _with_backbone(row: Row, model: str, name: str) -> Row:

@@ -1,0 +1,133 @@
+"""A figure of the paper for which nothing is learned: backbones are assessed as they are, each once."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field
+
+from cuter.errors import ConfigError
+from cuter.experiment.assess import assess, combine
+from cuter.experiment.assess_report import assessment_markdown, plot
+from cuter.experiment.config import with_absolute_path
+from cuter.experiment.cutting import Progress
+from cuter.paper.figures.draw import save
+from cuter.paper.jobs import Request
+from cuter.paper.suite import SUITES, scale_of
+from cuter.settings import validated
+from cuter.storage import write_json, write_text
+from cuter.stream.datasets import load_dataset
+
+FOLDER = SUITES / "assess"
+
+
+class Assessment(BaseModel):
+    """What is looked at; any of it can be set."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    title: str
+    needs: str
+    dataset: str
+    dataset_options: dict[str, str] = {}
+    images: int = Field(200, ge=1)
+    split: Literal["train", "test"] = "train"
+    seed: int = 0  # of the draw of images
+    rounds: int = Field(2, ge=1)
+
+
+@dataclass(frozen=True)
+class Assessed:
+    """Backbones that were asked for, what is looked at, and where it is."""
+
+    name: str
+    what: Assessment
+    request: Request
+    backbones: tuple[str, ...]
+    out: Path
+
+    @property
+    def folder(self) -> Path:
+        """Where table and figure are."""
+        return self.out / f"{self.name}-{self.request.scale}"
+
+    def place(self, backbone: str) -> Path:
+        """Where one backbone is assessed, found by all that decides the result."""
+        root = self.request.data_root and str(self.request.data_root.expanduser().resolve())
+        deciding = [with_absolute_path(backbone), root, self.what.model_dump(exclude={"title", "needs"})]
+        digest = hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()
+        return self.out / "assessments" / f"{Path(backbone).name}-{digest[:12]}"
+
+    def finished(self, backbone: str) -> dict[str, Any] | None:
+        """Return what is known of a backbone, if it was assessed to the end."""
+        file = self.place(backbone) / "assessment.json"
+        return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
+
+
+def assessment_names() -> list[str]:
+    """Return the names of all figures that are assessments."""
+    return sorted(file.name.removesuffix(".yaml") for file in FOLDER.iterdir() if file.name.endswith(".yaml"))
+
+
+def load_assessment(name: str, scale: str = "full", settings: dict[str, Any] | None = None) -> Assessment:
+    """Read what is looked at in a scale, with settings over it."""
+    fields = yaml.safe_load((FOLDER / f"{name}.yaml").read_text(encoding="utf-8"))
+    chosen = scale_of(name, fields.pop("scales"), scale)
+    return validated(Assessment, fields | chosen | (settings or {}))
+
+
+def prepare_assessment(name: str, request: Request, backbones: Sequence[str], out: Path) -> Assessed:
+    """Check what is asked for; nothing is written."""
+    if request.only or request.skip:
+        raise ConfigError(f"{name} has no rows of its own: --only and --skip have no effect, each --backbone is a row")
+    if not backbones:
+        raise ConfigError(f"{name} needs --backbone, repeated for each to compare")
+    what = load_assessment(name, request.scale, dict(request.settings))
+    return Assessed(name, what, request, tuple(dict.fromkeys(backbones)), out.expanduser().resolve())
+
+
+def carry_out_assessment(asked: Assessed, progress: Progress, tell: Callable[[str], None]) -> None:
+    """Assess all backbones that are not assessed yet, one after the other; a stop costs the one under way."""
+    what = asked.what
+    left = [backbone for backbone in asked.backbones if asked.finished(backbone) is None]
+    if not left:
+        return
+    dataset = load_dataset(what.dataset, asked.request.data_root, **what.dataset_options)
+    for number, backbone in enumerate(left):
+        tell(f"{backbone} ({number + 1} of {len(left)})")
+        place = asked.place(backbone)
+        unfinished = place.with_name(f".{place.name}")
+        shutil.rmtree(unfinished, ignore_errors=True)  # of an earlier stop
+        assess(
+            [backbone],
+            dataset,
+            unfinished,
+            images=what.images,
+            rounds=what.rounds,
+            split=what.split,
+            seed=what.seed,
+            device=asked.request.device,
+            progress=progress,
+        )
+        unfinished.rename(place)
+
+
+def write_assessment(asked: Assessed, command: str, version: str) -> dict[str, Any] | None:
+    """Write table and figure of all backbones that are assessed; None if there is none."""
+    found = [report for backbone in asked.backbones if (report := asked.finished(backbone)) is not None]
+    if not found:
+        return None
+    report = combine(found) | {"title": asked.what.title, "command": command, "version": version}
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    write_json(asked.folder / "results.json", report)
+    write_text(asked.folder / "table.md", assessment_markdown(report))
+    if report["reference"]:
+        save(plot(report["rows"]), asked.folder / "fiedler-ap50")
+    return report

@@ -1,0 +1,95 @@
+"""`cuter paper fiedler`: backbones are assessed once each, and compared."""
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import Result
+from typer.testing import CliRunner
+
+from cuter.cli import app
+from cuter.experiment.assess import assess
+from cuter.paper import assessment
+from cuter.stream.datasets import load_dataset
+
+Fiedler = Callable[..., Result]
+
+
+@pytest.fixture
+def fiedler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fiedler:
+    monkeypatch.setenv("COLUMNS", "160")
+    options = ["--out", tmp_path / "out", "--device", "cpu", "--scale", "small", "--set", "dataset=toybox"]
+    options += ["--set", "dataset_options={train: '8', test: '4'}", "--set", "images=5"]
+
+    def invoke(*backbones: Path, options: list[object] = options) -> Result:
+        named = [part for backbone in backbones for part in ("--backbone", backbone)]
+        return CliRunner().invoke(app, ["paper", "fiedler", *map(str, [*options, *named])])
+
+    return invoke
+
+
+@pytest.fixture
+def another(backbone_folder: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(backbone_folder, tmp_path / "another"))
+
+
+def test_each_backbone_is_assessed_once(
+    fiedler: Fiedler, backbone_folder: Path, another: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert fiedler(backbone_folder).exit_code == 0
+    looked = []
+
+    def note(names: list[str], *rest: Any, **more: Any) -> Any:
+        looked.extend(names)
+        return assess(names, *rest, **more)
+
+    monkeypatch.setattr(assessment, "assess", note)
+    done = fiedler(backbone_folder, another)
+    assert done.exit_code == 0, done.output
+    assert looked == [str(another)]
+    folder = tmp_path / "out" / "fiedler-small"
+    record = json.loads((folder / "results.json").read_text())
+    assert {row["backbone"] for row in record["rows"]} == {str(backbone_folder), str(another)}
+    alone = assess([str(another)], load_dataset("toybox", None, train="8", test="4"), tmp_path / "by-hand", images=5)
+    by_hand, found = alone["rows"][0], next(row for row in record["rows"] if row["backbone"] == str(another))
+    assert found["fiedler"] == by_hand["fiedler"]
+    assert "| another |" in (folder / "table.md").read_text()
+    assert {file.name for file in folder.iterdir()} >= {"fiedler-ap50.svg", "fiedler-ap50.png"}
+
+
+def test_a_stop_costs_only_the_one_under_way(
+    fiedler: Fiedler, backbone_folder: Path, another: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop_at_the_second(names: list[str], dataset: object, out: Path, **more: object) -> object:
+        if names == [str(another)]:
+            out.mkdir(parents=True)
+            (out / "assessment.json").write_text("{}")  # written in part
+            raise KeyboardInterrupt
+        return assess(names, dataset, out, **more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(assessment, "assess", stop_at_the_second)
+        done = fiedler(backbone_folder, another)
+    assert done.exit_code == 130
+    assert "Go on with:  cuter" in done.output
+    assert fiedler(backbone_folder, another).exit_code == 0
+    assert len(json.loads((tmp_path / "out" / "fiedler-small" / "results.json").read_text())["rows"]) == 2
+
+
+def test_what_is_left_is_told_without_doing_it(fiedler: Fiedler, backbone_folder: Path, another: Path) -> None:
+    assert fiedler(backbone_folder).exit_code == 0
+    given = fiedler.__kwdefaults__["options"]
+    done = fiedler(backbone_folder, another, options=[*given, "--dry-run"])
+    assert f"{backbone_folder}: finished" in done.output
+    assert f"{another}: to do" in done.output
+
+
+def test_what_has_no_effect_is_refused(fiedler: Fiedler, backbone_folder: Path) -> None:
+    given = fiedler.__kwdefaults__["options"]
+    assert "each --backbone is a row" in str(fiedler(backbone_folder, options=[*given, "--only", "RS"]).exception)
+    assert "needs --backbone" in str(fiedler().exception)
+    assert "no scale 'tiny'" in str(fiedler(backbone_folder, options=[*given, "--scale", "tiny"]).exception)
+    assert "imags" in str(fiedler(backbone_folder, options=[*given, "--set", "imags=3"]).exception)
