@@ -10,6 +10,7 @@ import signal
 import statistics
 import time
 from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -213,18 +214,43 @@ def test_two_commands_at_once_share_the_work(
     assert len(begun) == len(set(begun)) == len(runs(tmp_path / "out")) == 4
 
 
-def test_a_dry_run_tells_what_is_left_and_starts_nothing(paper: Paper, log: Path) -> None:
-    fresh = paper("voc", "--seeds", 2, "--dry-run", *FOUR)
-    assert fresh.exit_code == 0
+def test_a_dry_run_tells_what_is_left_from_short_runs(
+    paper: Paper, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STAND_IN_FAILS", "gss")
+    fresh = paper("voc", "--seeds", 2, "--dry-run", "--jobs", 2, *FOUR)
+    assert fresh.exit_code == 0, fresh.output
     assert "8 runs to do" in fresh.output
-    assert "not known yet" in fresh.output
-    assert events(log) == []
+    assert "rows of which nothing is known count as the mean of the others: GSS" in fresh.output
+    assert not (tmp_path / "out" / "runs").exists(), "no run of the table began"
+    assert sum(what == "end" for what, _ in events(log)) == 3, "one for each row but the one that fails"
+    monkeypatch.delenv("STAND_IN_FAILS")
+    before = len(events(log))
+    again = paper("voc", "--seeds", 2, "--dry-run", "--jobs", 2, *FOUR)
+    assert len(events(log)) == before + 2, "only what failed is measured again"
+    assert "as finished or short runs took here" in again.output
+    assert "count as the mean" not in again.output
+
+
+def test_a_dry_run_after_finished_runs_needs_no_short_ones(paper: Paper, log: Path) -> None:
     assert paper("voc", "--seeds", 1, *FOUR).exit_code == 0
+    before = len(events(log))
     later = paper("voc", "--seeds", 2, "--dry-run", "--jobs", 2, *FOUR)
+    assert len(events(log)) == before
     assert later.output.count("finished") >= 4
     assert "4 runs to do" in later.output
-    assert "with 2 at a time, as finished runs took" in later.output
-    assert "count as the mean" not in later.output
+    # a run of the stand-in says that its six steps took 12 seconds; four runs of real steps are left, two at a time
+    steps = int(re.findall(r"(\d+) steps", later.output)[0])
+    joint = int(re.findall(r"(\d+) steps", later.output)[-1])
+    assert f"about {timedelta(seconds=3 * steps + joint)} with 2 at a time" in later.output
+
+
+def test_short_runs_are_real_ones_in_little(paper_with_real_runs: Paper, tmp_path: Path) -> None:
+    done = paper_with_real_runs("voc", "--seeds", 2, "--dry-run", "--only", "RS")
+    assert done.exit_code == 0, done.output
+    (rate,) = json.loads((tmp_path / "out" / "calibration.json").read_text()).values()
+    assert 0 < rate < 60
+    assert re.search(r"about \d+:\d\d:\d\d with", done.output)
 
 
 def test_the_table_of_what_is_finished_needs_no_run(paper: Paper, log: Path, tmp_path: Path) -> None:

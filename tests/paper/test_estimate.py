@@ -7,7 +7,7 @@ def test_fewer_runs_than_asked_for_at_once_take_as_long_as_they_take() -> None:
     lines = Cost(runs=1, bytes=2e9, seconds=8 * 3600, guessed=()).lines(at_once=8, free=10**10)
     assert lines == [
         "1 runs to do; they need about 2.0 GB, 10 GB are free",
-        "about 8:00:00 with 1 at a time, as finished runs took",
+        "about 8:00:00 with 1 at a time, as finished or short runs took here",
     ]
 
 

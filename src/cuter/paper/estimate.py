@@ -1,4 +1,4 @@
-"""What a table will still cost: time, from runs that are finished, and room on the disk."""
+"""What a table will still cost: time, as runs took so far, and room on the disk."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Cost:
 
     runs: int
     bytes: float
-    seconds: float | None  # None while no run is finished
+    seconds: float | None  # None while nothing is known
     guessed: tuple[str, ...]  # rows whose time is the mean of others
 
     def lines(self, at_once: int, free: int) -> list[str]:
@@ -33,31 +33,27 @@ class Cost:
         at_once = max(1, min(at_once, self.runs))
         texts = [f"{self.runs} runs to do; they need about {self.bytes / 1e9:.1f} GB, {free / 1e9:.0f} GB are free"]
         if self.seconds is None:
-            texts.append("how long it takes is not known yet: no run of this table is finished")
+            texts.append("how long it takes is not known: no run of this table is finished")
         elif self.runs:
             hours = timedelta(seconds=round(self.seconds / at_once))
-            texts.append(f"about {hours} with {at_once} at a time, as finished runs took")
+            texts.append(f"about {hours} with {at_once} at a time, as finished or short runs took here")
             if self.guessed:
-                texts.append(f"rows without a finished run count as the mean of the others: {', '.join(self.guessed)}")
+                texts.append(
+                    f"rows of which nothing is known count as the mean of the others: {', '.join(self.guessed)}"
+                )
         return texts
 
 
-def estimate(jobs: Sequence[Job], steps: Mapping[Path, int]) -> Cost:
-    """Sum up what the runs that are not finished will take."""
+def estimate(jobs: Sequence[Job], steps: Mapping[Path, int], rates: Mapping[str, float]) -> Cost:
+    """Sum up what the runs that are not finished will take; `rates` are seconds a step by row."""
     unique = list({job.folder: job for job in jobs}.values())
     left = [job for job in unique if job.summary is None]
-    rates: dict[str, list[float]] = {}  # seconds a step, by row
-    for job in unique:
-        if (summary := job.summary) is not None:
-            seconds = summary["train_seconds"] + summary["test_seconds"]
-            rates.setdefault(job.row.name, []).append(seconds / max(summary["steps"], 1))
-    means = {name: sum(values) / len(values) for name, values in rates.items()}
-    usual = sum(means.values()) / len(means) if means else None
+    usual = sum(rates.values()) / len(rates) if rates else None
     seconds_left = 0.0
     for job in left:
-        seconds_left += (steps[job.folder] - position(job.folder).steps) * means.get(job.row.name, usual or 0.0)
-    guessed = tuple(dict.fromkeys(job.row.name for job in left if job.row.name not in means))
-    return Cost(len(left), _bytes(unique, left), None if usual is None else seconds_left, guessed if means else ())
+        seconds_left += (steps[job.folder] - position(job.folder).steps) * rates.get(job.row.name, usual or 0.0)
+    guessed = tuple(dict.fromkeys(job.row.name for job in left if job.row.name not in rates))
+    return Cost(len(left), _bytes(unique, left), None if usual is None else seconds_left, guessed if rates else ())
 
 
 def _bytes(jobs: Sequence[Job], left: Sequence[Job]) -> float:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.progress import Progress
 
 from cuter.errors import ConfigError
+from cuter.experiment.stopping import Interrupted
 from cuter.learn.devices import choose_device
+from cuter.paper.calibrate import calibrate, known_rates
 from cuter.paper.carry_out import Failure, carry_out, cores
 from cuter.paper.display import PaperDisplay
 from cuter.paper.estimate import estimate, free_bytes, states_table
@@ -65,10 +69,20 @@ def order(suite: Suite, request: Request, out: Path, at_once: int | None, folder
 
 
 def tell_what_is_left(order: Order, console: Console) -> list[str]:
-    """Show how far each run is, and return lines that tell what the rest costs."""
+    """Show how far each run is, and return lines that tell what the rest costs.
+
+    Short runs of rows that nothing is known of take a while; Ctrl-C goes on without them.
+    """
     steps = dict(zip((job.folder for job in order.jobs), steps_of(order.jobs), strict=True))
     console.print(states_table(order.jobs, steps))
-    return estimate(order.jobs, steps).lines(order.at_once, free_bytes(order.out))
+    left = {job.row.name for job in order.jobs if job.summary is None}
+    if order.at_once and left - known_rates(order.jobs, order.out).keys():
+        console.print("measuring how long a step takes; Ctrl-C goes on without it", markup=False, highlight=False)
+        with Progress(console=console, disable=not console.is_terminal, transient=True) as bar, suppress(Interrupted):
+            row = bar.add_task("short runs", total=None)
+            calibrate(order.jobs, order.out, order.at_once, lambda d, t: bar.update(row, completed=d, total=t))
+    rates = known_rates(order.jobs, order.out)
+    return estimate(order.jobs, steps, rates).lines(order.at_once, free_bytes(order.out))
 
 
 def run_what_is_left(order: Order, console: Console) -> list[Failure]:

@@ -1,0 +1,115 @@
+"""How long a step takes here, for rows of which nothing is finished: a short run of each, as the real ones would go."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from cuter.experiment.config import RunConfig
+from cuter.experiment.plan import make_plan
+from cuter.paper.carry_out import Failure, carry_out
+from cuter.paper.jobs import Job, digest
+from cuter.storage import write_json
+
+IMAGES = 60  # learned in a short run
+
+Rates = dict[str, float]  # seconds a step, tests and probes included, by row
+
+
+def known_rates(jobs: Sequence[Job], out: Path) -> Rates:
+    """Return how long steps took in finished runs, else in short ones that were made here before."""
+    measured = _read(out)
+    found: dict[str, list[float]] = {}
+    for job in jobs:
+        if (summary := job.summary) is not None:
+            seconds = summary["train_seconds"] + summary["test_seconds"]
+            found.setdefault(job.row.name, []).append(seconds / max(summary["steps"], 1))
+    rates = {job.row.name: measured[_key(job)] for job in jobs if _key(job) in measured}
+    return rates | {name: sum(values) / len(values) for name, values in found.items()}
+
+
+def calibrate(jobs: Sequence[Job], out: Path, at_once: int, tell: Callable[[int, int], None]) -> None:
+    """Carry out a short run of each row that nothing is known of, as many at a time as there will be; keep its rate.
+
+    `tell` is called with the number of short runs that ended, and of all. One that fails is left out: the real one
+    will tell why. Asked to stop, it raises `Interrupted`.
+    """
+    rates = known_rates(jobs, out)
+    rows = {job.row.name: job for job in reversed(jobs) if job.row.name not in rates}
+    with tempfile.TemporaryDirectory() as folder:
+        short = {
+            _key(job): replace(job, config=_shortened(job.config), folder=Path(folder) / "runs" / str(number))
+            for number, job in enumerate(rows.values())
+        }
+        try:
+            carry_out(list(short.values()), at_once, _Counter(tell, len(short)))
+        finally:  # what ended before a stop is known
+            out.mkdir(parents=True, exist_ok=True)
+            write_json(_file(out), _read(out) | {key: rate for key, job in short.items() if (rate := _rate(job))})
+
+
+def _rate(job: Job) -> float | None:
+    """Return seconds a whole batch; in a short run many are not whole."""
+    if (summary := job.summary) is None or not summary["images"]:
+        return None
+    seconds: float = summary["train_seconds"] + summary["test_seconds"]
+    return seconds / summary["images"] * job.config.batch_size
+
+
+def _shortened(config: RunConfig) -> RunConfig:
+    """Return a run that is the same in little: as many tests and probes for an image as the whole has."""
+    plan = make_plan(config)
+    train = len({visit.sample.id for batches in plan.learn for batch in batches for visit in batch})
+    share = min(1.0, IMAGES / max(train, 1))
+    return config.model_copy(
+        update={
+            "limit_train": round(train * share),
+            "limit_test": max(1, round(len(plan.test[-1]) * share)),
+            "probe_images": round(config.probe_images * share),
+        }
+    )
+
+
+def _key(job: Job) -> str:
+    """Return a name for all that decides how long a step takes; seeds do not."""
+    return digest(job.config.model_copy(update={"seed": 0}))[:16]
+
+
+def _file(out: Path) -> Path:
+    return out / "calibration.json"
+
+
+def _read(out: Path) -> Rates:
+    try:
+        return dict(json.loads(_file(out).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
+
+
+class _Counter:
+    """Watches short runs and tells how many ended."""
+
+    def __init__(self, tell: Callable[[int, int], None], total: int):
+        self.tell, self.total, self.ended = tell, total, 0
+
+    def began(self, job: Job) -> None:
+        self.tell(self.ended, self.total)
+
+    def moved(self, job: Job) -> None:
+        pass
+
+    def finished(self, job: Job, seconds: float) -> None:
+        self.ended += 1
+        self.tell(self.ended, self.total)
+
+    def failed(self, failure: Failure) -> None:
+        self.finished(failure.job, 0)
+
+    def waits(self, job: Job, other: str) -> None:
+        pass
+
+    def stops(self, jobs: list[Job]) -> None:
+        pass
