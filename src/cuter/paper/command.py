@@ -22,6 +22,18 @@ if TYPE_CHECKING:
 
 console = Console(stderr=True)
 
+# Options of all commands that make tables.
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        min=0,
+        help="Runs at a time; they share the cores. 0: only the table of what is finished.",
+        show_default="number of cores; 1 on a GPU",
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell what would run, how long, and how much disk.")]
+PrintJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
+
 
 def paper(
     name: Annotated[str | None, typer.Argument(help="Table; --list tells which there are.", show_default=False)] = None,
@@ -46,19 +58,11 @@ def paper(
             "--set", help="FIELD=VALUE, a setting of 'cuter run' for all rows but those made by it; may be repeated."
         ),
     ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=0, help="Runs at a time; they share the cores. 0: only the table of what is finished.",
-            show_default="number of cores; 1 on a GPU",
-        ),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell what would run, how long, and how much disk.")
-    ] = False,
+    jobs: Jobs = None,
+    dry_run: DryRun = False,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
-    print_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
-) -> None:  # fmt: skip
+    print_json: PrintJson = False,
+) -> None:
     """Carry out all runs of a table of the paper and make the table, published figures beside ours.
 
     The same command goes on where it stopped, repeats no run that is finished, and tries again what failed. Tables

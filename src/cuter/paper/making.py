@@ -28,6 +28,8 @@ from cuter.paper.suite import Suite, load_suite
 from cuter.paper.tables import terminal
 from cuter.storage import write_text
 
+WIDE = 160  # letters of a table that goes into a file
+
 
 @dataclass(frozen=True)
 class Order:
@@ -101,6 +103,8 @@ def make_table(order: Order, console: Console, command: str) -> dict[str, Any]:
     figures = draw_figures(order.suite.figures, order.jobs, order.folder)
     drawn = [file for file in figures if file.suffix == ".svg"]
     write_text(order.folder / "report.html", render(results, record, drawn))
+    if not console.is_terminal:
+        console = Console(file=console.file, width=max(console.width, WIDE))
     for table in terminal(results):
         console.print(table)
     return record

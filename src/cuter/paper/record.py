@@ -17,16 +17,35 @@ from cuter.paper.results import Results
 from cuter.paper.version import version
 from cuter.storage import write_json, write_text
 
+DAY = len("2025-01-31")
+
 
 def write_results(folder: Path, results: Results, jobs: Sequence[Job], command: str) -> dict[str, Any]:
     """Write table.md, table.csv, table.tex and results.json, and return what is in the last."""
     folder.mkdir(parents=True, exist_ok=True)
     record = describe(results, jobs, command)
-    write_text(folder / "table.md", tables.markdown(results))
+    write_text(folder / "table.md", f"{tables.markdown(results)}\n{provenance(record)}")
     write_text(folder / "table.csv", tables.comma_separated(results))
     write_text(folder / "table.tex", tables.latex(results))
     write_json(folder / "results.json", record)
     return record
+
+
+def provenance(record: dict[str, Any]) -> str:
+    """Tell by which command, code and when a table was made, as Markdown."""
+    launches = sorted(
+        launch for row in record["rows"].values() for run in row["runs"].values() for launch in run["launches"]
+    )
+    lines = [
+        "## How it was made",
+        f"```\n{record['command']}\n```",
+        f"Table: {record['date']}, cuter {record['version']}.",
+    ]
+    if launches:
+        days = sorted({launch[:DAY] for launch in launches})
+        versions = sorted({launch.split(" cuter ", 1)[1] for launch in launches})
+        lines.append(f"Runs: begun {' to '.join(dict.fromkeys([days[0], days[-1]]))}, cuter {', '.join(versions)}.")
+    return "\n\n".join(lines) + "\n"
 
 
 def describe(results: Results, jobs: Sequence[Job], command: str) -> dict[str, Any]:

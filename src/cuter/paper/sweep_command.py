@@ -7,7 +7,7 @@ import typer
 
 from cuter.experiment.config import RunConfig
 from cuter.options import given, with_options_of
-from cuter.paper.command import console, obey
+from cuter.paper.command import DryRun, Jobs, PrintJson, console, obey
 
 
 @with_options_of(RunConfig)
@@ -24,20 +24,12 @@ def sweep(
     skip: Annotated[
         list[str] | None, typer.Option(help="Not this row, as the table names it: 'lr 1e-4, memory prs'; repeatable.")
     ] = None,
-    jobs: Annotated[
-        int | None,
-        typer.Option(
-            min=0, help="Runs at a time; they share the cores. 0: only the table of what is finished.",
-            show_default="number of cores; 1 on a GPU",
-        ),
-    ] = None,
+    jobs: Jobs = None,
     out: Annotated[Path, typer.Option(help="Folder for runs and tables; sweeps share runs.")] = Path("runs/sweep"),
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only tell what would run, how long, and how much disk.")
-    ] = False,
-    print_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
+    dry_run: DryRun = False,
+    print_json: PrintJson = False,
     **fields: Any,
-) -> None:  # fmt: skip
+) -> None:
     """Try all combinations of some settings over several seeds, and compare them in a table and figures.
 
     The same command goes on where it stopped, repeats no run that is finished, and tries again what failed. The table
