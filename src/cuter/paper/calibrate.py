@@ -53,10 +53,11 @@ def calibrate(jobs: Sequence[Job], out: Path, at_once: int, tell: Callable[[int,
 
 def _rate(job: Job) -> float | None:
     """Return seconds a whole batch; in a short run many are not whole."""
-    if (summary := job.summary) is None or not summary["images"]:
+    summary = job.summary
+    if summary is None or not summary["images"]:
         return None
-    seconds: float = summary["train_seconds"] + summary["test_seconds"]
-    return seconds / summary["images"] * job.config.batch_size
+    seconds_an_image = float(summary["train_seconds"] + summary["test_seconds"]) / float(summary["images"])
+    return seconds_an_image * job.config.batch_size
 
 
 def _shortened(config: RunConfig) -> RunConfig:
