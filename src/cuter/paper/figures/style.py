@@ -98,7 +98,14 @@ def name_at_right(axes: Any, ends: Sequence[tuple[float, str, Look]]) -> None:
     places = spread_out([height for height, _, _ in ends], line)
     right = axes.get_xlim()[1]
     for (height, name, look), place in zip(ends, places, strict=True):
-        leader = {"arrowstyle": "-", "color": look.colour, "linewidth": 0.5, "shrinkA": 0, "shrinkB": 2}
+        leader = {
+            "arrowstyle": "-",
+            "color": look.colour,
+            "linewidth": 0.5,
+            "shrinkA": 1,
+            "shrinkB": 2,
+            "relpos": (0, 0.5),
+        }
         axes.annotate(
             name,
             (right, height),
