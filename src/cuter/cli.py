@@ -17,7 +17,7 @@ from rich.text import Text
 
 from cuter.errors import ConfigError, CuterError
 from cuter.experiment.config import RunConfig, load_config
-from cuter.options import given, with_options_of
+from cuter.options import given, pairs, with_options_of
 from cuter.paper.command import paper
 from cuter.paper.sweep_command import sweep
 from cuter.pretrain.settings import PretrainSettings
@@ -131,7 +131,7 @@ def run(
 
         cuter run --dataset voc --data-root VOCdevkit --backbone dino-vits16 --tasks 5x4 --out runs/voc
     """
-    typed = given(fields)
+    typed = given(fields, RunConfig)
     _refuse_with_resume(resume, typed, config, out)
     with console.status("loading"):
         from cuter.experiment import run as runs
@@ -346,7 +346,7 @@ def assess(
         from cuter.experiment.assess_report import assessment_table
         from cuter.stream.datasets import load_dataset
 
-        options = given({"dataset_options": dataset_options}).get("dataset_options", {})
+        options = pairs("dataset_options", dataset_options or [])
         found = load_dataset(dataset, data_root, **options)
     folder = out or _unused(Path(f"assessments/{dataset}-{split}"))
     try:
@@ -402,7 +402,7 @@ def pretrain(
 
         cuter cut tiles/0001.png --backbone runs/tiles/backbone
     """
-    typed = given(fields)
+    typed = given(fields, PretrainSettings)
     _refuse_with_resume(resume, typed, config, out)
     with console.status("loading"):
         from cuter.experiment.config import read_fields, validated_fields
@@ -484,7 +484,7 @@ def check(
         from cuter.stream.datasets import detect, load_dataset
         from cuter.stream.inspect import SPLITS, inspect, inspection_tables
 
-        options = given({"dataset_options": dataset_options}).get("dataset_options", {})
+        options = pairs("dataset_options", dataset_options or [])
         if folders:
             found = [load_dataset(dataset or detect(folder), folder, **options) for folder in folders]
         elif dataset:

@@ -128,6 +128,17 @@ def test_word_vectors_are_found_from_any_folder(tmp_path: Path, monkeypatch: pyt
     assert config.word_vectors == tmp_path / "glove.txt"
 
 
+def test_trackers_are_a_list_and_an_earlier_configuration_has_tensorboard(tmp_path: Path) -> None:
+    file = tmp_path / "x.yaml"
+    file.write_text(dump_config(RunConfig(**REQUIRED, track=["wandb", "mlflow"])))
+    assert load_config(file, {}).track == ["wandb", "mlflow"]
+    assert load_config(file, {"track": ["mlflow"]}).track == ["mlflow"]
+    file.write_text(yaml.safe_dump(REQUIRED))
+    assert load_config(file, {}).track == ["tensorboard"]
+    with pytest.raises(ConfigError, match=r"track\.1: .* 'tensorboard', 'wandb' or 'mlflow', not 'neptune'"):
+        load_config(None, REQUIRED | {"track": ["wandb", "neptune"]})
+
+
 def test_scarce_classes_are_not_asked_for_more(tmp_path: Path) -> None:
     with pytest.raises(
         ConfigError, match=r"tau1, for classes that memory lacks, is 0\.9 and must not exceed tau2, 0\.8"

@@ -30,7 +30,14 @@ def test_the_order_of_fields_does_not_matter(names: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"device": "cuda"}, {"workers": 7}, {"checkpoint_steps": 3}, {"checkpoint_minutes": 1.0}]
+    "change",
+    [
+        {"device": "cuda"},
+        {"workers": 7},
+        {"checkpoint_steps": 3},
+        {"checkpoint_minutes": 1.0},
+        {"track": ["tensorboard", "wandb"]},
+    ],
 )
 def test_what_cannot_change_results_does_not_count(change: dict[str, Any]) -> None:
     assert digest(validated(RunConfig, FIELDS | change)) == digest(validated(RunConfig, FIELDS))

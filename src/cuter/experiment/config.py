@@ -55,6 +55,11 @@ class RunConfig(LearnerSettings):
     device: str = Field("auto", description="cpu, cuda, mps, or auto.")
     checkpoint_steps: int | None = Field(None, ge=1, description="Checkpoint after this many steps.")
     checkpoint_minutes: float = Field(5.0, gt=0, description="Checkpoint after this many minutes.")
+    track: list[Literal["tensorboard", "wandb", "mlflow"]] = Field(
+        ["tensorboard"],
+        description="Where curves go: tensorboard, wandb (Weights & Biases), mlflow; may be repeated. The last two are "
+        "clients to install, and set up by WANDB_... and MLFLOW_... environment variables.",
+    )
 
     @model_validator(mode="after")
     def _borders_are_blurred_between_tasks(self) -> "RunConfig":

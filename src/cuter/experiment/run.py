@@ -22,6 +22,7 @@ from cuter.experiment.progress import Progress
 from cuter.experiment.purity import purity
 from cuter.experiment.run_pictures import draw_run
 from cuter.experiment.stopping import Interrupted, StopRequest, stop_on_signals
+from cuter.experiment.trackers import require_clients
 from cuter.learn.learner import Learner, Step
 from cuter.learn.settings import LearnerSettings
 from cuter.measure.metrics import multilabel_scores
@@ -36,6 +37,7 @@ logger = logging.getLogger("cuter.run")
 def start(config: RunConfig, out: Path, display: Display) -> dict[str, Any]:
     """Carry out a new run in the folder `out` and return its summary."""
     require_unused(out)
+    require_clients(config.track)
     config = with_absolute_paths(config)  # a run may be continued from another folder
     plan = make_plan(config)  # before anything is written: a mistake must not leave a folder behind
     learner = _new_learner(config)
@@ -57,6 +59,7 @@ def resume(out: Path, display: Display) -> dict[str, Any]:
         display.finish(results, skipped=len(directory.finished["skipped"]))
         return directory.finished
     config = directory.config
+    require_clients(config.track)
     with directory.locked():
         plan = make_plan(config)
         folder = directory.newest_checkpoint()
@@ -100,12 +103,12 @@ class Run:
         self.display = display
         probed = [visit.sample for visit in plan.test[-1]]  # images of all classes, also before all are learned
         self.probe = Probe.of(probed, config.probe_images, learner.backbone.image_size)
-        self.events = Events(directory.path / "tensorboard", learner.steps + 1)
+        self.events = Events(config, directory.path, learner.steps + 1)
         self.saved_at = (learner.steps, time.monotonic())
 
     def carry_out(self) -> dict[str, Any]:
         """Learn and test, task after task, from wherever the progress stands."""
-        with self.directory.logged(), self.display, self.events, stop_on_signals() as stop:
+        with self.directory.logged(), self.events, self.display, stop_on_signals() as stop:
             logger.info("at step %d, task %d", self.learner.steps, self.progress.task + 1)
             self.display.begin_run(
                 learn=[sum(map(len, batches)) for batches in self.plan.learn],
@@ -192,6 +195,7 @@ class Run:
             "test_seconds": round(progress.test_seconds, 2),
             "train_images_per_second": round(progress.images / max(progress.train_seconds, 1e-9), 2),
         }
+        self.events.finished(results, self.learner.steps)  # before the run counts as finished: then nobody comes back
         self.directory.write_summary(summary)
         draw_run(self.directory.path)
         self.display.finish(results, skipped=len(progress.skipped))

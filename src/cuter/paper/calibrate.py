@@ -70,6 +70,7 @@ def _shortened(config: RunConfig) -> RunConfig:
             "limit_train": round(train * share),
             "limit_test": max(1, round(len(plan.test[-1]) * share)),
             "probe_images": round(config.probe_images * share),
+            "track": [],  # nobody wants to hear of it
         }
     )
 

@@ -17,10 +17,10 @@ from cuter.experiment.directory import RunDirectory
 from cuter.paper.suite import Row, Suite
 from cuter.settings import validated
 
-# These can't change what is learned, only where, how fast and how safely. A device changes the last digits, as other
-# hardware and other versions do: a table that moves to another machine must not begin anew, and environment.json in
-# the folder of each run tells where it was made.
-WITHOUT_EFFECT = ("device", "workers", "checkpoint_steps", "checkpoint_minutes")
+# These can't change what is learned, only where, how fast and how safely, and who is told. A device changes the last
+# digits, as other hardware and other versions do: a table that moves to another machine must not begin anew, and
+# environment.json in the folder of each run tells where it was made.
+WITHOUT_EFFECT = ("device", "workers", "checkpoint_steps", "checkpoint_minutes", "track")
 # Fields that --set leaves to other options.
 OWN_OPTIONS = {
     "seed": "--seeds",

@@ -13,6 +13,7 @@ from rich.progress import Progress
 
 from cuter.errors import ConfigError
 from cuter.experiment.stopping import Interrupted
+from cuter.experiment.trackers import require_clients
 from cuter.learn.devices import choose_device
 from cuter.paper.calibrate import calibrate, known_rates
 from cuter.paper.carry_out import Failure, carry_out, cores
@@ -89,6 +90,7 @@ def tell_what_is_left(order: Order, console: Console) -> list[str]:
 
 def run_what_is_left(order: Order, console: Console) -> list[Failure]:
     """Carry out all runs that are not finished and return those that failed."""
+    require_clients(name for job in order.jobs if job.summary is None for name in job.config.track)
     with console.status("looking at data and backbone"):
         steps = steps_of(order.jobs)
         check_backbones(order.jobs)

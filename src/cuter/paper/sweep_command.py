@@ -45,6 +45,6 @@ def sweep(
         from cuter.paper.making import order
         from cuter.paper.sweep import make_sweep, parse_grid
 
-        wanted = make_sweep(parse_grid(grid), config, given(fields), seeds, skip or [])
+        wanted = make_sweep(parse_grid(grid), config, given(fields, RunConfig), seeds, skip or [])
         found = order(wanted.suite, wanted.request, out, jobs, wanted.name)
     obey(found, dry_run, print_json)

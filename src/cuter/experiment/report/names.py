@@ -15,7 +15,17 @@ from cuter.learn.recipe import METHODS
 
 # What may differ between two runs that should come to the same result, or to that of another seed.
 CIRCUMSTANCES = frozenset(
-    {"seed", "data_root", "workers", "device", "strict", "test_batch_size", "checkpoint_steps", "checkpoint_minutes"}
+    {
+        "seed",
+        "data_root",
+        "workers",
+        "device",
+        "strict",
+        "test_batch_size",
+        "checkpoint_steps",
+        "checkpoint_minutes",
+        "track",
+    }
 )
 COLOURS = 7  # as many as the style sheet has for runs
 DASHES = 3  # kinds of lines, where there are more runs than colours
