@@ -75,11 +75,12 @@ def paper(
         from cuter.experiment.stopping import Interrupted
         from cuter.paper import making
         from cuter.paper.jobs import Request, parse_settings
+        from cuter.paper.this_machine import ThisMachine
 
         request = Request(
             data_root, {}, scale, seeds, tuple(only or ()), tuple(skip or ()), parse_settings(settings or []), device
         )
-        order = making.prepare(name, request, backbone or [], out, jobs)
+        order = making.prepare(name, request, backbone or [], out, place=ThisMachine(device), at_once=jobs)
     _tell_what_is_not_set(order)
     if dry_run:
         for line in making.tell_what_is_left(order, console):

@@ -9,8 +9,7 @@ from typing import Any
 
 from rich.console import Console
 
-from cuter.learn.devices import choose_device
-from cuter.paper.carry_out import Failure, carry_out, cores
+from cuter.paper.carry_out import Failure, Place, carry_out
 from cuter.paper.display import PaperDisplay
 from cuter.paper.estimate import estimate, free_bytes, states_table
 from cuter.paper.jobs import Job, Request, parse_backbones, plan_jobs
@@ -28,6 +27,7 @@ class Order:
     suite: Suite
     request: Request
     out: Path
+    place: Place
     at_once: int
     jobs: list[Job]
 
@@ -37,19 +37,20 @@ class Order:
         return list({job.folder: job for job in self.jobs}.values())
 
 
-def prepare(name: str, request: Request, backbones: Sequence[str], out: Path, at_once: int | None) -> Order:
+def prepare(
+    name: str, request: Request, backbones: Sequence[str], out: Path, *, place: Place, at_once: int | None
+) -> Order:
     """Check what is asked for and tell which runs it is made of; nothing is written."""
     suite = load_suite(name)
     named = parse_backbones(backbones, suite)
     suite = suite.for_backbones(list(named))
-    if at_once is None:
-        at_once = cores() if choose_device(request.device).type == "cpu" else 1
+    at_once = place.room if at_once is None else at_once
     settings = dict(request.settings)
-    if at_once >= cores():
+    if at_once >= place.cores:
         settings = {"workers": 0} | settings  # all cores learn: no room for processes that decode ahead
     request = replace(request, backbones=named, settings=settings)
     out = out.expanduser().resolve()
-    return Order(suite, request, out, at_once, plan_jobs(suite, request, out))
+    return Order(suite, request, out, place, at_once, plan_jobs(suite, request, out))
 
 
 def tell_what_is_left(order: Order, console: Console) -> list[str]:
@@ -65,7 +66,7 @@ def run_what_is_left(order: Order, console: Console) -> list[Failure]:
         steps = steps_of(order.jobs)
         check_backbones(order.jobs)
     with PaperDisplay(console, order.jobs, steps) as display:
-        return carry_out(order.jobs, order.at_once, display)
+        return carry_out(order.jobs, order.at_once, order.place, display)
 
 
 def make_table(order: Order, console: Console, command: str) -> tuple[Path, dict[str, Any]]:
