@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TextIO
@@ -12,9 +14,10 @@ from typing import Protocol, TextIO
 from cuter.experiment.stopping import Interrupted, stop_on_signals
 from cuter.paper.claims import claim, owner
 from cuter.paper.jobs import Job
-from cuter.paper.notes import last_lines, note_config
+from cuter.paper.notes import last_lines, note, note_config
 
 PAUSE = 0.2  # seconds between two looks at what goes on
+RETRIES = 3  # of a run that its place has lost
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,9 @@ class Watcher(Protocol):
     def failed(self, failure: Failure) -> None:
         """A run ended without a result."""
 
+    def lost(self, job: Job, why: str) -> None:
+        """A run was lost by its place, and is started again."""
+
     def waits(self, job: Job, other: str) -> None:
         """A run is carried out by somebody else."""
 
@@ -48,11 +54,15 @@ class Watcher(Protocol):
         """Runs were asked to stop."""
 
 
+class Lost(Exception):
+    """A run ended for a reason that is not its own, as with the machine that it was on."""
+
+
 class Underway(Protocol):
     """A run that was started."""
 
     def poll(self) -> int | None:
-        """Return the code that it ended with, or None while it goes on."""
+        """Return the code that it ended with, or None while it goes on; raise `Lost` if it is worth another try."""
 
     def ask_to_stop(self) -> None:
         """Let it write a checkpoint and end; `poll` tells when it has."""
@@ -72,16 +82,14 @@ class Place(Protocol):
     def start(self, job: Job, lock: TextIO, at_once: int) -> Underway:
         """Start a run, one of so many at a time, or let it go on where it stopped."""
 
-    def close(self) -> None:
-        """Let go of the place."""
 
-
-@dataclass(frozen=True)
+@dataclass
 class _Running:
     job: Job
     run: Underway
     lock: TextIO
     since: float
+    losses: int = 0
 
 
 def carry_out(jobs: Sequence[Job], at_once: int, place: Place, watcher: Watcher) -> list[Failure]:
@@ -102,7 +110,7 @@ def carry_out(jobs: Sequence[Job], at_once: int, place: Place, watcher: Watcher)
             while (pending or running) and not stop.asked:
                 _start_more(pending, running, at_once, waiting, place=place, watcher=watcher)
                 for one in list(running):
-                    if (code := one.run.poll()) is None:
+                    if (code := _look(one, at_once, place, watcher)) is None:
                         watcher.moved(one.job)
                     else:
                         running.remove(one)
@@ -145,6 +153,21 @@ def _start_more(
         watcher.began(job)
 
 
+def _look(one: _Running, at_once: int, place: Place, watcher: Watcher) -> int | None:
+    """Return the code of a run that has ended. What its place has lost is started again, a few times."""
+    try:
+        return one.run.poll()
+    except Lost as loss:
+        one.losses += 1
+        note(one.job, f"--- {loss}")
+        if one.losses > RETRIES:
+            note(one.job, f"--- lost {one.losses} times: given up")
+            return -signal.SIGKILL
+        watcher.lost(one.job, str(loss))
+        one.run = place.start(one.job, one.lock, at_once)
+        return None
+
+
 def _end(one: _Running, code: int, watcher: Watcher) -> list[Failure]:
     """Note how a run ended and give it free."""
     job = one.job
@@ -173,8 +196,9 @@ def _stop(running: list[_Running], watcher: Watcher) -> None:
     for one in running:
         one.run.ask_to_stop()
     for one in running:
-        while one.run.poll() is None:
-            time.sleep(PAUSE)
+        with suppress(Lost):
+            while one.run.poll() is None:
+                time.sleep(PAUSE)
         if one.job.summary is not None:
             _free_room(one.job)
         one.lock.close()

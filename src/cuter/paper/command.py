@@ -50,6 +50,14 @@ def paper(
             show_default="number of cores; 1 on a GPU",
         ),
     ] = None,
+    ray: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Carry out the runs on the Ray cluster at this address, as many at a time as it has CPUs or GPUs: "
+            "auto on one of its nodes, or HOST:PORT. Needs the extra 'ray'; docs/paper.md tells what the nodes need.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only tell what would run, how long, and how much disk.")
     ] = False,
@@ -75,23 +83,24 @@ def paper(
         from cuter.experiment.stopping import Interrupted
         from cuter.paper import making
         from cuter.paper.jobs import Request, parse_settings
-        from cuter.paper.this_machine import ThisMachine
 
         request = Request(
             data_root, {}, scale, seeds, tuple(only or ()), tuple(skip or ()), parse_settings(settings or []), device
         )
-        order = making.prepare(name, request, backbone or [], out, place=ThisMachine(device), at_once=jobs)
-    _tell_what_is_not_set(order)
-    if dry_run:
-        for line in making.tell_what_is_left(order, console):
-            _say(line)
-        return
-    try:
-        failures = making.run_what_is_left(order, console) if order.at_once else []
-    except Interrupted:
-        done = sum(job.summary is not None for job in order.unique)
-        _say(f"Stopped with {done} of {len(order.unique)} runs finished. Go on with:  {_command()}")
-        raise typer.Exit(130) from None
+    with making.place_of(device, ray if jobs != 0 else None) as place:
+        with console.status("loading"):
+            order = making.prepare(name, request, backbone or [], out, place=place, at_once=jobs)
+        _tell_what_is_not_set(order)
+        if dry_run:
+            for line in making.tell_what_is_left(order, console):
+                _say(line)
+            return
+        try:
+            failures = making.run_what_is_left(order, place, console) if order.at_once else []
+        except Interrupted:
+            done = sum(job.summary is not None for job in order.unique)
+            _say(f"Stopped with {done} of {len(order.unique)} runs finished. Go on with:  {_command()}")
+            raise typer.Exit(130) from None
     folder, record = making.make_table(order, console, _command())
     _say(f"The table is in {folder}")
     if print_json:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from cuter.paper.results import collect
 from cuter.paper.streams import check_backbones, steps_of
 from cuter.paper.suite import Suite, load_suite
 from cuter.paper.tables import terminal
+from cuter.paper.this_machine import ThisMachine
 
 
 @dataclass(frozen=True)
@@ -27,7 +29,6 @@ class Order:
     suite: Suite
     request: Request
     out: Path
-    place: Place
     at_once: int
     jobs: list[Job]
 
@@ -35,6 +36,15 @@ class Order:
     def unique(self) -> list[Job]:
         """The runs, each once: rows may share one."""
         return list({job.folder: job for job in self.jobs}.values())
+
+
+def place_of(device: str, address: str | None) -> AbstractContextManager[Place]:
+    """Return where runs are carried out: on the Ray cluster at an address, or on this machine."""
+    if address is None:
+        return nullcontext(ThisMachine(device))
+    from cuter.paper.ray_cluster import ray_cluster  # here, because not everybody has Ray
+
+    return ray_cluster(address, device)
 
 
 def prepare(
@@ -50,7 +60,7 @@ def prepare(
         settings = {"workers": 0} | settings  # all cores learn: no room for processes that decode ahead
     request = replace(request, backbones=named, settings=settings)
     out = out.expanduser().resolve()
-    return Order(suite, request, out, place, at_once, plan_jobs(suite, request, out))
+    return Order(suite, request, out, at_once, plan_jobs(suite, request, out))
 
 
 def tell_what_is_left(order: Order, console: Console) -> list[str]:
@@ -60,13 +70,13 @@ def tell_what_is_left(order: Order, console: Console) -> list[str]:
     return estimate(order.jobs, steps).lines(order.at_once, free_bytes(order.out))
 
 
-def run_what_is_left(order: Order, console: Console) -> list[Failure]:
+def run_what_is_left(order: Order, place: Place, console: Console) -> list[Failure]:
     """Carry out all runs that are not finished and return those that failed."""
     with console.status("looking at data and backbone"):
         steps = steps_of(order.jobs)
         check_backbones(order.jobs)
     with PaperDisplay(console, order.jobs, steps) as display:
-        return carry_out(order.jobs, order.at_once, order.place, display)
+        return carry_out(order.jobs, order.at_once, place, display)
 
 
 def make_table(order: Order, console: Console, command: str) -> tuple[Path, dict[str, Any]]:

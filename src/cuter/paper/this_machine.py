@@ -49,9 +49,6 @@ class ThisMachine:
         write_owner(lock, process.pid)
         return LocalRun(process)
 
-    def close(self) -> None:
-        """Nothing is held open."""
-
 
 class LocalRun:
     """A run as a process of this machine."""
