@@ -56,7 +56,7 @@ def save_states(folder: Path, states: Mapping[str, State]) -> None:
         checksums = {file.name: _checksum(file) for file in sorted(new.iterdir())}
         (new / MANIFEST).write_text(json.dumps(checksums, indent=2), encoding="utf-8")
         for file in new.iterdir():
-            _sync(file)
+            sync(file)
 
 
 def _require_replaceable(folder: Path) -> None:
@@ -126,11 +126,11 @@ def replacing(folder: Path) -> Iterator[Path]:
     new.mkdir()
     try:
         yield new
-        _sync(new)
+        sync(new)
         if folder.exists():
             folder.rename(old)
         new.rename(folder)
-        _sync(folder.parent)
+        sync(folder.parent)
     except BaseException:
         if old.exists() and not folder.exists():
             old.rename(folder)
@@ -145,7 +145,7 @@ def _checksum(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _sync(path: Path) -> None:
+def sync(path: Path) -> None:
     """Wait until the disk has it: a rename must not survive a power cut that its content did not."""
     if os.name == "nt":  # Windows can't do so with a descriptor that only reads, nor with a folder
         return

@@ -1,6 +1,5 @@
 """The command `cuter paper` on tiny images, also with runs that take no time."""
 
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,10 +8,10 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from cuter.cli import app
-from cuter.paper import carry_out, display
+from cuter.paper import carry_out, display, launching
 
 Paper = Callable[..., Result]
-STAND_IN = (sys.executable, str(Path(__file__).with_name("stand_in.py")))
+STAND_IN = (str(Path(__file__).with_name("stand_in.py")),)
 SETTINGS = ["dataset=folder", "tasks=4x2", "memory_images=10", "limit_train=null", "limit_test=null"]
 
 
@@ -33,7 +32,12 @@ def paper_with_real_runs(shapes: Path, backbone_folder: Path, tmp_path: Path, mo
 @pytest.fixture
 def paper(paper_with_real_runs: Paper, monkeypatch: pytest.MonkeyPatch) -> Paper:
     """The same with a stand-in for the runs."""
-    monkeypatch.setattr(carry_out, "PROGRAM", STAND_IN)
+    monkeypatch.setattr(launching, "PROGRAM", STAND_IN)
     monkeypatch.setattr(carry_out, "PAUSE", 0.01)
     monkeypatch.setattr(display, "LOOK", 0.0)
     return paper_with_real_runs
+
+
+def table_of(out: Path) -> str:
+    """The table of voc but for its command, code and date."""
+    return (out / "voc-small" / "table.md").read_text().split("## How it was made")[0]

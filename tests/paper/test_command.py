@@ -23,6 +23,8 @@ from cuter.experiment.display import Display
 from cuter.experiment.run import start
 from cuter.paper.suite import suite_names
 
+from .conftest import table_of
+
 Paper = Callable[..., Result]
 
 FOUR = ["--only", "RS", "--only", "GSS", "--only", "CUTER", "--only", "joint"]
@@ -30,11 +32,6 @@ FOUR = ["--only", "RS", "--only", "GSS", "--only", "CUTER", "--only", "joint"]
 
 def runs(out: Path) -> dict[str, dict[str, Any]]:
     return {file.parent.name: json.loads(file.read_text()) for file in (out / "runs").glob("*/summary.json")}
-
-
-def table_of(out: Path) -> str:
-    """The table but for its command and date."""
-    return (out / "voc-small" / "table.md").read_text().split("## How it was made")[0]
 
 
 def events(log: Path) -> list[list[str]]:

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from cuter.cli import app
 from cuter.errors import ConfigError
 from cuter.experiment.config import RunConfig, dump_config, load_config
-from cuter.paper import carry_out
+from cuter.paper import carry_out, launching
 from cuter.paper.jobs import plan_jobs
 from cuter.paper.sweep import make_sweep, parse_grid
 
@@ -35,7 +35,7 @@ def sweep_with_real_runs(shapes: Path, backbone_folder: Path, tmp_path: Path, mo
 
 @pytest.fixture
 def sweep(sweep_with_real_runs: Sweep, monkeypatch: pytest.MonkeyPatch) -> Sweep:
-    monkeypatch.setattr(carry_out, "PROGRAM", STAND_IN)
+    monkeypatch.setattr(launching, "PROGRAM", STAND_IN)
     monkeypatch.setattr(carry_out, "PAUSE", 0.01)
     return sweep_with_real_runs
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from cuter.experiment.config import RunConfig
 from cuter.experiment.plan import make_plan
-from cuter.paper.carry_out import Failure, carry_out
+from cuter.paper.carry_out import Failure, Place, carry_out
 from cuter.paper.jobs import Job, digest
 from cuter.storage import write_json
 
@@ -31,7 +31,7 @@ def known_rates(jobs: Sequence[Job], out: Path) -> Rates:
     return rates | {name: sum(values) / len(values) for name, values in found.items()}
 
 
-def calibrate(jobs: Sequence[Job], out: Path, at_once: int, tell: Callable[[int, int], None]) -> None:
+def calibrate(jobs: Sequence[Job], out: Path, at_once: int, place: Place, tell: Callable[[int, int], None]) -> None:
     """Carry out a short run of each row that nothing is known of, as many at a time as there will be; keep its rate.
 
     `tell` is called with the number of short runs that ended, and of all. One that fails is left out: the real one
@@ -45,7 +45,7 @@ def calibrate(jobs: Sequence[Job], out: Path, at_once: int, tell: Callable[[int,
             for number, job in enumerate(rows.values())
         }
         try:
-            carry_out(list(short.values()), at_once, _Counter(tell, len(short)))
+            carry_out(list(short.values()), at_once, place, _Counter(tell, len(short)))
         finally:  # what ended before a stop is known
             out.mkdir(parents=True, exist_ok=True)
             write_json(_file(out), _read(out) | {key: rate for key, job in short.items() if (rate := _rate(job))})
@@ -109,6 +109,9 @@ class _Counter:
 
     def failed(self, failure: Failure) -> None:
         self.finished(failure.job, 0)
+
+    def lost(self, job: Job, why: str) -> None:
+        pass
 
     def waits(self, job: Job, other: str) -> None:
         pass

@@ -1,30 +1,23 @@
-"""Carries out runs, several at a time, each in a process of its own; one that fails does not stop the others."""
+"""Carries out runs, several at a time, in whatever place; one that fails does not stop the others."""
 
 from __future__ import annotations
 
-import os
-import shlex
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from pathlib import Path
 from typing import Protocol, TextIO
 
-from cuter.experiment.config import dump_config
 from cuter.experiment.stopping import Interrupted, stop_on_signals
-from cuter.paper.claims import claim, owner, write_owner
+from cuter.paper.claims import claim, owner
 from cuter.paper.jobs import Job
-from cuter.paper.version import version
-from cuter.storage import write_text
+from cuter.paper.notes import last_lines, note, note_config
 
-PROGRAM = (sys.executable, "-m", "cuter")
 PAUSE = 0.2  # seconds between two looks at what goes on
-SHOWN_LINES = 5  # of the log of a run that failed
+RETRIES = 3  # of a run that its place has lost
 
 
 @dataclass(frozen=True)
@@ -51,6 +44,9 @@ class Watcher(Protocol):
     def failed(self, failure: Failure) -> None:
         """A run ended without a result."""
 
+    def lost(self, job: Job, why: str) -> None:
+        """A run was lost by its place, and is started again."""
+
     def waits(self, job: Job, other: str) -> None:
         """A run is carried out by somebody else."""
 
@@ -58,20 +54,45 @@ class Watcher(Protocol):
         """Runs were asked to stop."""
 
 
-@dataclass(frozen=True)
-class _Process:
+class Lost(Exception):
+    """A run ended for a reason that is not its own, as with the machine that it was on."""
+
+
+class Underway(Protocol):
+    """A run that was started."""
+
+    def poll(self) -> int | None:
+        """Return the code that it ended with, or None while it goes on; raise `Lost` if it is worth another try."""
+
+    def ask_to_stop(self) -> None:
+        """Let it write a checkpoint and end; `poll` tells when it has."""
+
+
+class Place(Protocol):
+    """Where runs are carried out."""
+
+    @property
+    def cores(self) -> int:
+        """How many cores there are."""
+
+    @property
+    def room(self) -> int:
+        """How many runs are carried out at a time unless the user says a number."""
+
+    def start(self, job: Job, lock: TextIO, at_once: int) -> Underway:
+        """Start a run, one of so many at a time, or let it go on where it stopped."""
+
+
+@dataclass
+class _Running:
     job: Job
-    popen: subprocess.Popen[bytes]
+    run: Underway
     lock: TextIO
     since: float
+    losses: int = 0
 
 
-def cores() -> int:
-    """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def carry_out(jobs: Sequence[Job], at_once: int, watcher: Watcher) -> list[Failure]:
+def carry_out(jobs: Sequence[Job], at_once: int, place: Place, watcher: Watcher) -> list[Failure]:
     """Carry out what is not finished, in this order, and return what failed.
 
     Asked to stop, it asks its runs to stop, waits for their checkpoints and raises `Interrupted`.
@@ -81,19 +102,19 @@ def carry_out(jobs: Sequence[Job], at_once: int, watcher: Watcher) -> list[Failu
         if job.summary is None:
             pending.setdefault(job.folder, job)  # rows may share a run
     at_once = min(at_once, len(pending))  # few runs have more cores each
-    running: list[_Process] = []
+    running: list[_Running] = []
     failures: list[Failure] = []
     waiting: set[Path] = set()
     with stop_on_signals() as stop:
         try:
             while (pending or running) and not stop.asked:
-                _start_more(pending, running, at_once, waiting, watcher)
-                for process in list(running):
-                    if process.popen.poll() is None:
-                        watcher.moved(process.job)
+                _start_more(pending, running, at_once, waiting, place=place, watcher=watcher)
+                for one in list(running):
+                    if (code := _look(one, at_once, place, watcher)) is None:
+                        watcher.moved(one.job)
                     else:
-                        running.remove(process)
-                        failures += _end(process, watcher)
+                        running.remove(one)
+                        failures += _end(one, code, watcher)
                 time.sleep(PAUSE)
         finally:  # also when something goes wrong here: no run is left without somebody who watches it
             _stop(running, watcher)
@@ -103,7 +124,13 @@ def carry_out(jobs: Sequence[Job], at_once: int, watcher: Watcher) -> list[Failu
 
 
 def _start_more(
-    pending: dict[Path, Job], running: list[_Process], at_once: int, waiting: set[Path], watcher: Watcher
+    pending: dict[Path, Job],
+    running: list[_Running],
+    at_once: int,
+    waiting: set[Path],
+    *,
+    place: Place,
+    watcher: Watcher,
 ) -> None:
     """Start the next runs for which there is room and that nobody else is at."""
     for folder, job in list(pending.items()):
@@ -121,55 +148,39 @@ def _start_more(
             lock.close()
             watcher.finished(job, 0)
             continue
-        running.append(_Process(job, _launch(job, lock, max(1, cores() // at_once)), lock, time.monotonic()))
+        note_config(job)
+        running.append(_Running(job, place.start(job, lock, at_once), lock, time.monotonic()))
         watcher.began(job)
 
 
-def _launch(job: Job, lock: TextIO, threads: int) -> subprocess.Popen[bytes]:
-    """Start a run, or let it go on where it stopped, with its output in a log."""
-    command = [*PROGRAM, "run"]
-    if job.begun:
-        # The folder was found by what decides the result; device and workers may be others than it began with.
-        write_text(job.folder / "config.yaml", dump_config(job.config))
-        command += ["--resume", str(job.folder)]
-    else:
-        for leftover in job.folder.glob(".config.yaml.*"):  # of a kill in the very first moment
-            leftover.unlink()
-        write_text(job.file("yaml"), dump_config(job.config))
-        command += ["--config", str(job.file("yaml")), "--out", str(job.folder)]
-    now = f"{datetime.now():%Y-%m-%d %H:%M:%S}"
-    with job.file("launches").open("a", encoding="utf-8") as launches:
-        launches.write(f"{now} cuter {version()}\n")  # a table may take days, and the code may change meanwhile
-    with job.file("log").open("a", encoding="utf-8") as log:
-        log.write(f"--- {now} {job.name}: {shlex.join(command)}\n")
-        log.flush()
-        process = subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env={"OMP_NUM_THREADS": str(threads)} | os.environ,  # what the user says goes before it
-            start_new_session=True,  # Ctrl-C in the terminal reaches a run once, through us, not twice
-            pass_fds=(lock.fileno(),),  # a run holds its lock itself, should this process be killed
-        )
-    write_owner(lock, process.pid)
-    return process
+def _look(one: _Running, at_once: int, place: Place, watcher: Watcher) -> int | None:
+    """Return the code of a run that has ended. What its place has lost is started again, a few times."""
+    try:
+        return one.run.poll()
+    except Lost as loss:
+        one.losses += 1
+        note(one.job, f"--- {loss}")
+        if one.losses > RETRIES:
+            note(one.job, f"--- lost {one.losses} times: given up")
+            return -signal.SIGKILL
+        watcher.lost(one.job, str(loss))
+        one.run = place.start(one.job, one.lock, at_once)
+        return None
 
 
-def _end(process: _Process, watcher: Watcher) -> list[Failure]:
+def _end(one: _Running, code: int, watcher: Watcher) -> list[Failure]:
     """Note how a run ended and give it free."""
-    job = process.job
+    job = one.job
     try:
         if job.summary is not None:
             _free_room(job)
-            watcher.finished(job, time.monotonic() - process.since)
+            watcher.finished(job, time.monotonic() - one.since)
             return []
-        lines = job.file("log").read_text(encoding="utf-8", errors="replace").splitlines()
-        failure = Failure(job, process.popen.returncode, [line for line in lines if line.strip()][-SHOWN_LINES:])
+        failure = Failure(job, code, last_lines(job))
         watcher.failed(failure)
         return [failure]
     finally:
-        process.lock.close()
+        one.lock.close()
 
 
 def _free_room(job: Job) -> None:
@@ -178,14 +189,16 @@ def _free_room(job: Job) -> None:
         shutil.rmtree(older)
 
 
-def _stop(running: list[_Process], watcher: Watcher) -> None:
+def _stop(running: list[_Running], watcher: Watcher) -> None:
     """Ask runs to stop as Ctrl-C does, and wait until they have written their checkpoints."""
     if running:
-        watcher.stops([process.job for process in running])
-    for process in running:
-        process.popen.send_signal(signal.SIGINT)
-    for process in running:
-        process.popen.wait()
-        if process.job.summary is not None:
-            _free_room(process.job)
-        process.lock.close()
+        watcher.stops([one.job for one in running])
+    for one in running:
+        one.run.ask_to_stop()
+    for one in running:
+        with suppress(Lost):
+            while one.run.poll() is None:
+                time.sleep(PAUSE)
+        if one.job.summary is not None:
+            _free_room(one.job)
+        one.lock.close()

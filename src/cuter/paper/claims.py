@@ -37,10 +37,10 @@ def claim(path: Path) -> TextIO | None:
     return lock
 
 
-def write_owner(lock: TextIO, process: int) -> None:
-    """Note which process a lock is held for."""
+def write_owner(lock: TextIO, process: int, host: str | None = None) -> None:
+    """Note which process a lock is held for, on this machine unless another is named."""
     lock.truncate(0)
-    lock.write(f"process {process} on {socket.gethostname()}\n")
+    lock.write(f"process {process} on {host or socket.gethostname()}\n")
     lock.flush()
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +19,7 @@ from cuter.registry import did_you_mean
 
 if TYPE_CHECKING:
     from cuter.paper.assessment import Assessed
-    from cuter.paper.carry_out import Failure
+    from cuter.paper.carry_out import Failure, Place
     from cuter.paper.making import Order
 
 console = Console(stderr=True)
@@ -29,6 +31,14 @@ Jobs = Annotated[
         min=0,
         help="Runs at a time; they share the cores. 0: only the table of what is finished.",
         show_default="number of cores; 1 on a GPU",
+    ),
+]
+Ray = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ADDRESS",
+        help="Carry out the runs on the Ray cluster at this address, as many at a time as it has CPUs or GPUs: "
+        "auto on one of its nodes, or HOST:PORT. Needs the extra 'ray'; docs/paper.md tells what the nodes need.",
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell what would run, how long, and how much disk.")]
@@ -59,6 +69,7 @@ def paper(
         ),
     ] = None,
     jobs: Jobs = None,
+    ray: Ray = None,
     dry_run: DryRun = False,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
     print_json: PrintJson = False,
@@ -81,7 +92,7 @@ def paper(
     with console.status("loading"):
         from cuter.paper.assessment import assessment_names, prepare_assessment
         from cuter.paper.jobs import Request, parse_settings
-        from cuter.paper.making import prepare
+        from cuter.paper.making import place_of, prepare
         from cuter.paper.suite import suite_names
 
         known = sorted([*suite_names(), *assessment_names()])
@@ -94,27 +105,35 @@ def paper(
     if asked is not None:
         obey_assessment(asked, dry_run or jobs == 0, print_json)
         return
-    with console.status("loading"):
-        order = prepare(name, request, backbone or [], out, jobs)
-    _tell_what_is_not_set(order)
-    obey(order, dry_run, print_json)
+
+    def find_runs(place: Place) -> Order:
+        order = prepare(name, request, backbone or [], out, place=place, at_once=jobs)
+        _tell_what_is_not_set(order)
+        return order
+
+    obey(find_runs, place_of(device, ray if jobs != 0 else None), dry_run, print_json)
 
 
-def obey(order: Order, dry_run: bool, print_json: bool) -> None:
+def obey(
+    find_runs: Callable[[Place], Order], where: AbstractContextManager[Place], dry_run: bool, print_json: bool
+) -> None:
     """Carry out what is asked for and make the table, or only tell what it would cost."""
     from cuter.experiment.stopping import Interrupted
     from cuter.paper import making
 
-    if dry_run:
-        for line in making.tell_what_is_left(order, console):
-            _say(line)
-        return
-    try:
-        failures = making.run_what_is_left(order, console) if order.at_once else []
-    except Interrupted:
-        done = sum(job.summary is not None for job in order.unique)
-        _say(f"Stopped with {done} of {len(order.unique)} runs finished. Go on with:  {_command()}")
-        raise typer.Exit(130) from None
+    with where as place:
+        with console.status("loading"):
+            order = find_runs(place)
+        if dry_run:
+            for line in making.tell_what_is_left(order, console):
+                _say(line)
+            return
+        try:
+            failures = making.run_what_is_left(order, console) if order.at_once else []
+        except Interrupted:
+            done = sum(job.summary is not None for job in order.unique)
+            _say(f"Stopped with {done} of {len(order.unique)} runs finished. Go on with:  {_command()}")
+            raise typer.Exit(130) from None
     record = making.make_table(order, console, _command())
     _say(f"The table is in {order.folder}")
     if print_json:

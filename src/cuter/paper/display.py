@@ -79,6 +79,10 @@ class PaperDisplay:
         self._remove(failure.job)
         self._line(f"{failure.job.name} failed with code {failure.code}, see {failure.job.file('log')}")
 
+    def lost(self, job: Job, why: str) -> None:
+        """Tell that a run is started again."""
+        self._line(f"{job.name} is started again: {why}")
+
     def waits(self, job: Job, other: str) -> None:
         """Tell that somebody else carries out a run."""
         self._line(f"{job.name} is carried out by {other}")

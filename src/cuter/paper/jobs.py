@@ -162,7 +162,7 @@ def _runs_by_digest(folder: Path) -> dict[str, Path]:
     So a finished run stays finished when a later version has new settings, whose defaults are what it did before.
     """
     found = {}
-    for file in sorted(folder.glob("*/config.yaml")):
+    for file in sorted(folder.glob("[!.]*/config.yaml")):  # what is hidden is not whole
         try:
             found[digest(load_config(file, {}))] = file.parent
         except CuterError:  # of a version with other settings: nobody asks for it any more

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,9 +14,8 @@ from rich.progress import Progress
 from cuter.errors import ConfigError
 from cuter.experiment.stopping import Interrupted
 from cuter.experiment.trackers import require_clients
-from cuter.learn.devices import choose_device
 from cuter.paper.calibrate import calibrate, known_rates
-from cuter.paper.carry_out import Failure, carry_out, cores
+from cuter.paper.carry_out import Failure, Place, carry_out
 from cuter.paper.display import PaperDisplay
 from cuter.paper.estimate import estimate, free_bytes, states_table
 from cuter.paper.figures import draw_figures
@@ -27,6 +26,7 @@ from cuter.paper.results import collect
 from cuter.paper.streams import check_backbones, steps_of
 from cuter.paper.suite import Suite, load_suite
 from cuter.paper.tables import terminal
+from cuter.paper.this_machine import ThisMachine
 from cuter.storage import write_text
 
 WIDE = 160  # letters of a table that goes into a file
@@ -40,6 +40,7 @@ class Order:
     request: Request
     out: Path
     folder: Path  # of the table
+    place: Place
     at_once: int
     jobs: list[Job]
 
@@ -49,26 +50,38 @@ class Order:
         return list({job.folder: job for job in self.jobs}.values())
 
 
-def prepare(name: str, request: Request, backbones: Sequence[str], out: Path, at_once: int | None) -> Order:
+def place_of(device: str, address: str | None) -> AbstractContextManager[Place]:
+    """Return where runs are carried out: on the Ray cluster at an address, or on this machine."""
+    if address is None:
+        return nullcontext(ThisMachine(device))
+    from cuter.paper.ray_cluster import ray_cluster  # here, because not everybody has Ray
+
+    return ray_cluster(address, device)
+
+
+def prepare(
+    name: str, request: Request, backbones: Sequence[str], out: Path, *, place: Place, at_once: int | None
+) -> Order:
     """Check what is asked of one of the paper's tables and tell which runs it is made of; nothing is written."""
     suite = load_suite(name)
     named = parse_backbones(backbones, suite)
     request = replace(request, backbones=named)
-    return order(suite.for_backbones(list(named)), request, out, at_once, f"{name}-{request.scale}")
+    suite = suite.for_backbones(list(named))
+    return order(suite, request, out, f"{name}-{request.scale}", place=place, at_once=at_once)
 
 
-def order(suite: Suite, request: Request, out: Path, at_once: int | None, folder: str) -> Order:
+def order(suite: Suite, request: Request, out: Path, folder: str, *, place: Place, at_once: int | None) -> Order:
     """Tell which runs a table is made of; `folder` under `out` is for the table itself."""
     if at_once is None:
-        at_once = 1 if suite.alone or choose_device(request.device).type != "cpu" else cores()
+        at_once = 1 if suite.alone else place.room
     if suite.alone and at_once > 1:
         raise ConfigError(f"{suite.name} measures speed: its runs are carried out one at a time, not --jobs {at_once}")
     settings = dict(request.settings)
-    if at_once >= cores():
+    if at_once >= place.cores:
         settings = {"workers": 0} | settings  # all cores learn: no room for processes that decode ahead
     request = replace(request, settings=settings)
     out = out.expanduser().resolve()
-    return Order(suite, request, out, out / folder, at_once, plan_jobs(suite, request, out))
+    return Order(suite, request, out, out / folder, place, at_once, plan_jobs(suite, request, out))
 
 
 def tell_what_is_left(order: Order, console: Console) -> list[str]:
@@ -83,7 +96,13 @@ def tell_what_is_left(order: Order, console: Console) -> list[str]:
         console.print("measuring how long a step takes; Ctrl-C goes on without it", markup=False, highlight=False)
         with Progress(console=console, disable=not console.is_terminal, transient=True) as bar, suppress(Interrupted):
             row = bar.add_task("short runs", total=None)
-            calibrate(order.jobs, order.out, order.at_once, lambda d, t: bar.update(row, completed=d, total=t))
+            calibrate(
+                order.jobs,
+                order.out,
+                order.at_once,
+                order.place,
+                lambda done, total: bar.update(row, completed=done, total=total),
+            )
     rates = known_rates(order.jobs, order.out)
     return estimate(order.jobs, steps, rates).lines(order.at_once, free_bytes(order.out))
 
@@ -95,7 +114,7 @@ def run_what_is_left(order: Order, console: Console) -> list[Failure]:
         steps = steps_of(order.jobs)
         check_backbones(order.jobs)
     with PaperDisplay(console, order.jobs, steps) as display:
-        return carry_out(order.jobs, order.at_once, display)
+        return carry_out(order.jobs, order.at_once, order.place, display)
 
 
 def make_table(order: Order, console: Console, command: str) -> dict[str, Any]:

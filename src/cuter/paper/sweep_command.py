@@ -7,7 +7,7 @@ import typer
 
 from cuter.experiment.config import RunConfig
 from cuter.options import given, with_options_of
-from cuter.paper.command import DryRun, Jobs, PrintJson, console, obey
+from cuter.paper.command import DryRun, Jobs, PrintJson, Ray, console, obey
 
 
 @with_options_of(RunConfig)
@@ -26,6 +26,7 @@ def sweep(
     ] = None,
     jobs: Jobs = None,
     out: Annotated[Path, typer.Option(help="Folder for runs and tables; sweeps share runs.")] = Path("runs/sweep"),
+    ray: Ray = None,
     dry_run: DryRun = False,
     print_json: PrintJson = False,
     **fields: Any,
@@ -42,9 +43,13 @@ def sweep(
         --grid memory_images=300,1000
     """
     with console.status("loading"):
-        from cuter.paper.making import order
+        from cuter.paper.making import order, place_of
         from cuter.paper.sweep import make_sweep, parse_grid
 
         wanted = make_sweep(parse_grid(grid), config, given(fields, RunConfig), seeds, skip or [])
-        found = order(wanted.suite, wanted.request, out, jobs, wanted.name)
-    obey(found, dry_run, print_json)
+    obey(
+        lambda place: order(wanted.suite, wanted.request, out, wanted.name, place=place, at_once=jobs),
+        place_of(wanted.request.device, ray if jobs != 0 else None),
+        dry_run,
+        print_json,
+    )
