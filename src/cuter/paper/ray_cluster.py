@@ -31,8 +31,8 @@ from cuter.storage import replacing, sync
 try:
     import ray
     from ray.exceptions import RayActorError, RayError, RayTaskError
-except ImportError:
-    raise ConfigError("--ray needs Ray:  pip install 'cuter[ray]'") from None
+except ImportError as error:
+    raise ConfigError(f"--ray needs Ray ({error}):  pip install 'cuter[ray]'") from None
 
 PATIENCE = 5  # seconds for a first sign of life from an address; Ray itself would try for minutes
 STOPPED, REFUSED = 130, 2  # codes as 'cuter run' has them
