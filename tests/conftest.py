@@ -1,6 +1,7 @@
 """Things that many tests need."""
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,9 @@ settings.load_profile("cuter")
 # Tests use small tensors: more threads only wait for each other, and other processes of the tests share the cores.
 os.environ["OMP_NUM_THREADS"] = "1"
 torch.set_num_threads(1)
+
+# In the background of a shell the tests would ignore Ctrl-C, and so would all programs that they start and interrupt.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session")

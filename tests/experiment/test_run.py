@@ -27,21 +27,6 @@ def silent() -> Display:
     return Display(Console(file=io.StringIO(), width=120))
 
 
-@pytest.fixture
-def config(shapes: Path, backbone_folder: Path) -> RunConfig:
-    return RunConfig(
-        dataset="folder",
-        data_root=shapes,
-        backbone=str(backbone_folder),
-        tasks="4x2",
-        memory_images=10,
-        replay_size=3,
-        workers=0,
-        device="cpu",
-        lr=1e-3,
-    )
-
-
 def with_method(config: RunConfig, **choices: Any) -> RunConfig:
     given = config.model_dump(exclude_unset=True, exclude={"keeper", "memory"})  # these RS has chosen
     return RunConfig(**(given | choices))

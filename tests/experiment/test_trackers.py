@@ -45,19 +45,8 @@ def no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None
 
 
 @pytest.fixture(scope="module")
-def config(shapes: Path, backbone_folder: Path) -> RunConfig:
-    return RunConfig(
-        dataset="folder",
-        data_root=shapes,
-        backbone=str(backbone_folder),
-        tasks="4x2",
-        memory_images=10,
-        replay_size=3,
-        batch_size=6,
-        workers=0,
-        device="cpu",
-        lr=1e-3,
-    )
+def config(config: RunConfig) -> RunConfig:
+    return config.model_copy(update={"batch_size": 6})
 
 
 def tracked_by(config: RunConfig, *names: str) -> RunConfig:

@@ -56,7 +56,10 @@ def test_each_backbone_is_assessed_once(
     alone = assess([str(another)], load_dataset("toybox", None, train="8", test="4"), tmp_path / "by-hand", images=5)
     by_hand, found = alone["rows"][0], next(row for row in record["rows"] if row["backbone"] == str(another))
     assert found["fiedler"] == by_hand["fiedler"]
-    assert "| another |" in (folder / "table.md").read_text()
+    table = (folder / "table.md").read_text()
+    assert "| another |" in table
+    assert f"```\n{record['command']}\n```" in table
+    assert record["date"] in table
     assert {file.name for file in folder.iterdir()} >= {"fiedler-ap50.svg", "fiedler-ap50.png"}
 
 
@@ -90,6 +93,7 @@ def test_what_is_left_is_told_without_doing_it(fiedler: Fiedler, backbone_folder
 def test_what_has_no_effect_is_refused(fiedler: Fiedler, backbone_folder: Path) -> None:
     given = fiedler.__kwdefaults__["options"]
     assert "each --backbone is a row" in str(fiedler(backbone_folder, options=[*given, "--only", "RS"]).exception)
+    assert "--seeds has no effect" in str(fiedler(backbone_folder, options=[*given, "--seeds", "3"]).exception)
     assert "needs --backbone" in str(fiedler().exception)
     assert "no scale 'tiny'" in str(fiedler(backbone_folder, options=[*given, "--scale", "tiny"]).exception)
     assert "imags" in str(fiedler(backbone_folder, options=[*given, "--set", "imags=3"]).exception)

@@ -8,6 +8,7 @@ import os
 import re
 import signal
 import statistics
+import sys
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -288,8 +289,27 @@ def test_mistakes_are_told_before_anything_begins(
     assert not (tmp_path / "out").exists()
 
 
+def test_a_tracker_without_its_client_is_told_before_anything_begins(
+    paper: Paper, monkeypatch: pytest.MonkeyPatch, log: Path
+) -> None:
+    command = ("voc", "--only", "RS", "--set", "track=[wandb]")
+    monkeypatch.setitem(sys.modules, "wandb", None)
+    assert "pip install wandb" in str(paper(*command).exception)
+    assert events(log) == []
+    assert paper("voc", "--only", "RS").exit_code == 0  # the same run but for where it is told
+    assert paper(*command).exit_code == 0  # and so nothing is left to track
+
+
 def test_the_list_names_every_table(paper: Paper) -> None:
     listed = paper("--list").output
     for name in suite_names():
         assert f"\n{name} " in f"\n{listed}"
-    assert "13 rows × 3 seeds" in listed
+    assert "13 rows; scales and seeds: full × 3, medium × 3, small × 1" in listed
+
+
+def test_a_scale_has_its_number_of_seeds(paper: Paper, tmp_path: Path) -> None:
+    assert paper("voc", "--only", "RS").exit_code == 0
+    record = json.loads((tmp_path / "out" / "voc-small" / "results.json").read_text())
+    assert record["seeds"] == [0]
+    assert paper("voc", "--only", "RS", "--seeds", 2).exit_code == 0
+    assert len(runs(tmp_path / "out")) == 2

@@ -7,7 +7,7 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
-from cuter.errors import ConfigError
+from cuter.errors import ConfigError, UnknownNameError
 from cuter.experiment import demo
 from cuter.paper.assessment import assessment_names
 from cuter.paper.jobs import Request, parse_backbones, plan_jobs
@@ -57,13 +57,22 @@ def test_the_bounds_have_no_published_figure() -> None:
 
 
 @pytest.mark.parametrize("name", suite_names())
-@pytest.mark.parametrize("scale", ["full", "small"])
-def test_every_row_is_a_valid_run(name: str, scale: str) -> None:
+def test_every_row_is_a_valid_run_in_every_scale(name: str) -> None:
     suite = load_suite(name)
     names = {row.backbone or "": f"of {row.backbone}" for row in suite.rows}
-    jobs = plan_jobs(suite, Request(Path("/nowhere"), names, scale, seeds=2), Path("/nowhere/out"))
-    assert len(jobs) == 2 * len(suite.rows)
-    assert len({job.folder for job in jobs}) == len(jobs)  # no two rows are the same run
+    assert {"full", "small"} <= suite.scales.keys()
+    for scale in suite.scales:
+        jobs = plan_jobs(suite, Request(Path("/nowhere"), names, scale, seeds=2), Path("/nowhere/out"))
+        assert len(jobs) == 2 * len(suite.rows)
+        assert len({job.folder for job in jobs}) == len(jobs)  # no two rows are the same run
+
+
+def test_a_scale_may_have_its_own_number_of_seeds() -> None:
+    suite = load_suite("voc")
+    assert [suite.seeds(scale) for scale in ("full", "medium", "small")] == [3, 3, 1]
+    assert "seeds" not in suite.scale("small")  # it is no setting of a run
+    with pytest.raises(UnknownNameError, match="voc has no scale 'tiny'"):
+        suite.seeds("tiny")
 
 
 def test_runs_of_voc_are_runs_of_plug_and_of_the_ablation() -> None:
@@ -114,6 +123,8 @@ def test_a_suite_with_a_name_that_means_nothing_is_refused() -> None:
         validated(Suite, fields | {"rows": [*rows, {"name": "CUTER", "method": "cuter", "against": ["GS"]}]})
     with pytest.raises(ConfigError, match=r"unknown column 'last\.mapp'"):
         validated(Suite, fields | {"rows": rows, "columns": ["last.mapp"]})
+    with pytest.raises(ConfigError, match="scale full has 0 seeds"):
+        validated(Suite, fields | {"rows": rows, "scales": {"full": {"seeds": 0}}})
     with pytest.raises(ValidationError):
         Suite(**(fields | {"rows": []}))
 

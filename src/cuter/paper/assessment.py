@@ -20,6 +20,7 @@ from cuter.experiment.config import with_absolute_path
 from cuter.experiment.cutting import Progress
 from cuter.paper.figures.draw import save
 from cuter.paper.jobs import Request
+from cuter.paper.record import made_by, stamp
 from cuter.paper.suite import SUITES, scale_of
 from cuter.settings import validated
 from cuter.storage import write_json, write_text
@@ -119,15 +120,15 @@ def carry_out_assessment(asked: Assessed, progress: Progress, tell: Callable[[st
         unfinished.rename(place)
 
 
-def write_assessment(asked: Assessed, command: str, version: str) -> dict[str, Any] | None:
+def write_assessment(asked: Assessed, command: str) -> dict[str, Any] | None:
     """Write table and figure of all backbones that are assessed; None if there is none."""
     found = [report for backbone in asked.backbones if (report := asked.finished(backbone)) is not None]
     if not found:
         return None
-    report = combine(found) | {"title": asked.what.title, "command": command, "version": version}
+    report = combine(found) | {"title": asked.what.title} | stamp(command)
     asked.folder.mkdir(parents=True, exist_ok=True)
     write_json(asked.folder / "results.json", report)
-    write_text(asked.folder / "table.md", assessment_markdown(report))
+    write_text(asked.folder / "table.md", f"{assessment_markdown(report)}\n{made_by(report)}")
     if report["reference"]:
         save(plot(report["rows"]), asked.folder / "fiedler-ap50")
     return report

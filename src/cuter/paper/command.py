@@ -59,8 +59,16 @@ def paper(
         ),
     ] = None,
     out: Annotated[Path, typer.Option(help="Folder for runs and tables; tables share runs.")] = Path("runs/paper"),
-    scale: Annotated[str, typer.Option(help="full, or small: fewer images and a smaller memory.")] = "full",
-    seeds: Annotated[int, typer.Option(min=1, help="Seeds 0 to N-1 of each row.")] = 3,
+    scale: Annotated[
+        str,
+        typer.Option(
+            help="full; medium or small: fewer images and a smaller memory. A small table takes two cores less than an hour."
+        ),
+    ] = "full",
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Seeds 0 to N-1 of each row.", show_default="3, for most small tables 1"),
+    ] = None,
     only: Annotated[list[str] | None, typer.Option(help="Only this row; may be repeated.")] = None,
     skip: Annotated[list[str] | None, typer.Option(help="Not this row; may be repeated.")] = None,
     settings: Annotated[
@@ -86,7 +94,7 @@ def paper(
         cuter paper voc --data-root VOCdevkit --backbone dino-vits16 --scale small
     """
     if list_suites:
-        _list(seeds)
+        _list()
         return
     if name is None:
         raise ConfigError("name a table; 'cuter paper --list' tells which there are")
@@ -94,15 +102,19 @@ def paper(
         from cuter.paper.assessment import assessment_names, prepare_assessment
         from cuter.paper.jobs import Request, parse_settings
         from cuter.paper.making import place_of, prepare
-        from cuter.paper.suite import suite_names
+        from cuter.paper.suite import load_suite, suite_names
 
         known = sorted([*suite_names(), *assessment_names()])
         if name not in known:
             raise UnknownNameError(f"unknown suite {name!r}.{did_you_mean(name, known)}")
+        assessed = name in assessment_names()
+        if assessed and seeds is not None:
+            raise ConfigError(f"{name} learns nothing: --seeds has no effect; --set seed={seeds} draws other images")
+        seeds = seeds or (1 if assessed else load_suite(name).seeds(scale))
         request = Request(
             data_root, {}, scale, seeds, tuple(only or ()), tuple(skip or ()), parse_settings(settings or []), device
         )
-        asked = prepare_assessment(name, request, backbone or [], out) if name in assessment_names() else None
+        asked = prepare_assessment(name, request, backbone or [], out) if assessed else None
     if asked is not None:
         obey_assessment(asked, dry_run or jobs == 0, print_json)
         return
@@ -148,7 +160,6 @@ def obey_assessment(asked: Assessed, only_tell: bool, print_json: bool) -> None:
     """Assess what is not assessed yet and make table and figure, or only tell what is left."""
     from cuter.experiment.assess_report import assessment_table
     from cuter.paper.assessment import carry_out_assessment, write_assessment
-    from cuter.paper.version import version
 
     if only_tell:
         for backbone in asked.backbones:
@@ -161,7 +172,7 @@ def obey_assessment(asked: Assessed, only_tell: bool, print_json: bool) -> None:
         except KeyboardInterrupt:
             _say(f"Stopped. Go on with:  {_command()}")
             raise typer.Exit(130) from None
-    report = write_assessment(asked, _command(), version())
+    report = write_assessment(asked, _command())
     if report is not None:
         console.print(assessment_table(report))
         _say(f"Table and figure are in {asked.folder}")
@@ -169,7 +180,7 @@ def obey_assessment(asked: Assessed, only_tell: bool, print_json: bool) -> None:
             typer.echo(json.dumps(report))
 
 
-def _list(seeds: int) -> None:
+def _list() -> None:
     with console.status("loading"):
         from cuter.paper.assessment import assessment_names, load_assessment
         from cuter.paper.suite import load_suite, suite_names
@@ -177,7 +188,8 @@ def _list(seeds: int) -> None:
         told = {}
         for name in suite_names():
             suite = load_suite(name)
-            size = f"{len(suite.rows)} rows × {seeds} seeds; scales {', '.join(suite.scales)}"
+            scales = ", ".join(f"{scale} × {suite.seeds(scale)}" for scale in suite.scales)
+            size = f"{len(suite.rows)} rows; scales and seeds: {scales}"
             told[name] = (suite.title, size, suite.needs)
         for name in assessment_names():
             what = load_assessment(name)

@@ -5,29 +5,18 @@ from __future__ import annotations
 import base64
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-from cuter.experiment.report.shell import fill_page
+from cuter.experiment.report.shell import Section, fill_page
 from cuter.paper import cells
 from cuter.paper.columns import COLUMNS
 from cuter.paper.figures.draw import CAPTIONS
 from cuter.paper.results import Results
 from cuter.paper.suite import Row
 from cuter.paper.tables import difference_rows, ordering_rows
-
-
-@dataclass(frozen=True)
-class Section:
-    """A part of the page; its template is ID.html."""
-
-    id: str
-    short: str
-    heading: str
-    data: Any
 
 
 def render(results: Results, record: dict[str, Any], figures: Sequence[Path]) -> str:

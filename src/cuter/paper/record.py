@@ -36,16 +36,25 @@ def provenance(record: dict[str, Any]) -> str:
     launches = sorted(
         launch for row in record["rows"].values() for run in row["runs"].values() for launch in run["launches"]
     )
-    lines = [
-        "## How it was made",
-        f"```\n{record['command']}\n```",
-        f"Table: {record['date']}, cuter {record['version']}.",
-    ]
+    text = made_by(record)
     if launches:
         days = sorted({launch[:DAY] for launch in launches})
         versions = sorted({launch.split(" cuter ", 1)[1] for launch in launches})
-        lines.append(f"Runs: begun {' to '.join(dict.fromkeys([days[0], days[-1]]))}, cuter {', '.join(versions)}.")
-    return "\n\n".join(lines) + "\n"
+        text += f"\nRuns: begun {' to '.join(dict.fromkeys([days[0], days[-1]]))}, cuter {', '.join(versions)}.\n"
+    return text
+
+
+def stamp(command: str) -> dict[str, str]:
+    """Return by what, when and with which code a table is made."""
+    date = datetime.now().astimezone().isoformat(timespec="seconds")
+    return {"command": command, "date": date, "version": version()}
+
+
+def made_by(record: dict[str, Any]) -> str:
+    """Tell the stamp of a table, as Markdown."""
+    return (
+        f"## How it was made\n\n```\n{record['command']}\n```\n\nTable: {record['date']}, cuter {record['version']}.\n"
+    )
 
 
 def describe(results: Results, jobs: Sequence[Job], command: str) -> dict[str, Any]:
@@ -58,9 +67,7 @@ def describe(results: Results, jobs: Sequence[Job], command: str) -> dict[str, A
         "title": suite.title,
         "scale": results.scale,
         "seeds": list(range(results.seeds)),
-        "command": command,
-        "date": datetime.now().astimezone().isoformat(timespec="seconds"),
-        "version": version(),
+        **stamp(command),
         "settings": common,
         "definitions": {column: COLUMNS[column].definition for column in suite.columns},
         "reference": suite.reference,

@@ -17,6 +17,7 @@ from cuter.settings import validated
 
 SUITES = resources.files("cuter.paper") / "suites"
 REPEATS = 5  # of the paper's experiments; their spread is over these
+USUAL_SEEDS = 3
 
 
 class Published(BaseModel):
@@ -69,7 +70,7 @@ class Suite(BaseModel):
     columns: tuple[str, ...]
     reference: str  # the row that others are compared with
     common: dict[str, Any]
-    scales: dict[str, dict[str, Any]]
+    scales: dict[str, dict[str, Any]]  # settings of a run; and `seeds`, where it is not the usual number
     rows: tuple[Row, ...] = Field(min_length=1)
     figures: tuple[Literal["curves", "balance", "localisation", "dependence", "throughput"], ...] = ()
     alone: bool = False  # one run at a time, because it is their speed that is measured
@@ -89,6 +90,9 @@ class Suite(BaseModel):
         for row in self.rows:
             if len(row.published) > len(self.columns):
                 raise ValueError(f"row {row.name} has more published figures than the table has columns")
+        for scale in self.scales:
+            if self.seeds(scale) < 1:
+                raise ValueError(f"scale {scale} has {self.seeds(scale)} seeds, but a table needs at least one")
         return self
 
     def published(self, row: Row, column: str) -> Published | None:
@@ -128,8 +132,12 @@ class Suite(BaseModel):
         return self.model_copy(update={"rows": tuple(rows), "reference": reference})
 
     def scale(self, name: str) -> dict[str, Any]:
-        """Return the options of a scale."""
-        return scale_of(self.name, self.scales, name)
+        """Return the settings that runs of a scale have."""
+        return {key: value for key, value in scale_of(self.name, self.scales, name).items() if key != "seeds"}
+
+    def seeds(self, scale: str) -> int:
+        """Return how many seeds each row of a scale has if nobody says otherwise."""
+        return int(scale_of(self.name, self.scales, scale).get("seeds", USUAL_SEEDS))
 
 
 def scale_of(suite: str, scales: dict[str, dict[str, Any]], name: str) -> dict[str, Any]:

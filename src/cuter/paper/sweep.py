@@ -26,11 +26,10 @@ GIVEN_FOR_ALL = ("data_root", "device")
 
 @dataclass(frozen=True)
 class Sweep:
-    """What a grid comes to: its table, what is asked of it, and a name for its folder."""
+    """What a grid comes to: its table, and what is asked of it."""
 
     suite: Suite
     request: Request
-    name: str
 
 
 def parse_grid(pairs: Sequence[str]) -> dict[str, list[Any]]:
@@ -94,4 +93,4 @@ def make_sweep(grid: Grid, config: Path | None, typed: Mapping[str, Any], seeds:
         "figures": ("dependence", "curves"),
     }
     request = Request(places["data_root"], backbones, seeds=seeds, skip=tuple(skip), device=places["device"] or "auto")
-    return Sweep(validated(Suite, table), request, "-".join(grid))
+    return Sweep(validated(Suite, table), request)

@@ -48,7 +48,7 @@ def sweep(
 
         wanted = make_sweep(parse_grid(grid), config, given(fields, RunConfig), seeds, skip or [])
     obey(
-        lambda place: order(wanted.suite, wanted.request, out, wanted.name, place=place, at_once=jobs),
+        lambda place: order(wanted.suite, wanted.request, out, wanted.suite.name, place=place, at_once=jobs),
         place_of(wanted.request.device, ray if jobs != 0 else None),
         dry_run,
         print_json,

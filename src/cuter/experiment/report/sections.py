@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from cuter.experiment.report import charts, classes, compare, made
@@ -13,6 +12,7 @@ from cuter.experiment.report.inside import Inside
 from cuter.experiment.report.layers import share_chart
 from cuter.experiment.report.looks import Look
 from cuter.experiment.report.names import NamedRun, value_text
+from cuter.experiment.report.shell import Section
 from cuter.measure.metrics import FIGURES
 from cuter.measure.tables import SHOWN
 
@@ -25,16 +25,6 @@ LOCALISATION = {
     "ap50": ("AP50, percent", "average precision of the regions against the true boxes", 100, 1),
     "purity": ("Purity of memory, percent", "cut-outs in memory that show an object of their label", 100, 1),
 }
-
-
-@dataclass(frozen=True)
-class Section:
-    """A section; its template is named by its id, and is handed the data."""
-
-    id: str
-    short: str
-    heading: str
-    data: Any
 
 
 def sections(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> list[Section]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
@@ -10,9 +12,20 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 import cuter
 
 
-def fill_page(package: str, **values: Any) -> str:
-    """Return a page with the sections of a package; what it lacks is taken from the report of runs."""
-    return _templates(package).get_template("page.html").render(version=cuter.__version__, **values)
+@dataclass(frozen=True)
+class Section:
+    """A part of a page; its template is named by its id, and is handed the data."""
+
+    id: str
+    short: str
+    heading: str
+    data: Any
+
+
+def fill_page(package: str, *, sections: Sequence[Section], **values: Any) -> str:
+    """Return a page with sections whose templates a package has; what it lacks is taken from the report of runs."""
+    page = _templates(package).get_template("page.html")
+    return page.render(version=cuter.__version__, sections=sections, **values)
 
 
 @functools.cache
