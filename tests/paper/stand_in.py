@@ -55,7 +55,7 @@ def main() -> int:
     (folder / "metrics.jsonl").write_text("\n".join([*lines, json.dumps(test)]) + "\n")
     took = {"train_seconds": 10.0, "test_seconds": 2.0, "train_images_per_second": 1.0, "steps": STEPS, "images": 60}
     found = {"average": scores, "last": scores, "mean_forgetting": 1.0, "memory_items": 3}
-    unfinished = folder / "summary.json.unfinished"  # whole or not there, as that of a run: others wait for it to appear
+    unfinished = folder / "summary.json.unfinished"  # whole or not there, as that of a run
     unfinished.write_text(json.dumps(found | took))
     unfinished.rename(folder / "summary.json")
     note("end", folder)

@@ -62,7 +62,7 @@ def paper(
     scale: Annotated[
         str,
         typer.Option(
-            help="full; medium or small: fewer images and a smaller memory. A small table takes two cores less than an hour."
+            help="full; medium or small: fewer images and a smaller memory. Small takes two cores less than an hour."
         ),
     ] = "full",
     seeds: Annotated[
