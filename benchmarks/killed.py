@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 Figures = dict[tuple[str, str], str]
@@ -39,7 +40,9 @@ def main() -> int:
             time.sleep(1)
         time.sleep(given.seconds)
         killed = kill_with_descendants(process)
-        print(f"killed {killed} processes with {finished(given.out)} runs finished; {begun(given.out)}", flush=True)
+        if not (short := cut_short(given.out)):
+            parser.error("nothing was under way when it was killed: another --after or --seconds")
+        print(f"killed {killed} processes with {finished(given.out)} runs finished; {short}", flush=True)
     subprocess.run(command, check=True)
     (table,) = given.out.glob("*/table.csv")
     return report(figures(given.whole / table.relative_to(given.out)), figures(table))
@@ -50,7 +53,7 @@ def finished(out: Path) -> int:
     return len(list(out.glob("runs/*/summary.json")))
 
 
-def begun(out: Path) -> str:
+def cut_short(out: Path) -> str:
     """Tell which runs were cut short, and after how many lines of their metrics."""
     short = [file for file in sorted(out.glob("runs/*/metrics.jsonl")) if not (file.parent / "summary.json").exists()]
     return ", ".join(f"{file.parent.name} after {len(file.read_text().splitlines())} steps and tests" for file in short)
@@ -64,7 +67,8 @@ def kill_with_descendants(process: subprocess.Popen[bytes]) -> int:
     for pid in doomed:  # it grows while we go through it: children, their children …
         doomed += [child for child, parent in parents.items() if parent == pid]
     for pid in doomed:
-        os.kill(pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):  # it has just ended by itself
+            os.kill(pid, signal.SIGKILL)
     process.wait()
     return len(doomed)
 
@@ -78,10 +82,11 @@ def figures(table: Path) -> Figures:
 
 def report(whole: Figures, killed: Figures) -> int:
     """Print what differs, to the last digit; return the exit code."""
-    differing = sorted(key for key in whole.keys() | killed.keys() if whole.get(key) != killed.get(key))
+    every = whole.keys() | killed.keys()
+    differing = sorted(key for key in every if whole.get(key) != killed.get(key))
     for key in differing:
         print(f"{' '.join(key)}: {whole.get(key)} undisturbed, {killed.get(key)} killed and continued")
-    print(f"{len(whole) - len(differing)} of {len(whole)} figures are the same to the last digit")
+    print(f"{len(every) - len(differing)} of {len(every)} figures are the same to the last digit")
     return 1 if differing else 0
 
 

@@ -1,9 +1,13 @@
 """What README and CONTRIBUTING show, done word for word."""
 
+import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+
+from PIL import Image
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -26,23 +30,37 @@ images = torch.stack([read_squashed(sample.path, 32) for sample in dataset.train
 learner.observe(Batch.of(images, [list(sample.labels) for sample in dataset.train], ids=[s.id for s in dataset.train]))
 assert type(learner.memory).__name__ == "Coin"
 assert len(learner.memory) == 3
+
+from typer.testing import CliRunner
+from cuter.cli import app
+
+print(CliRunner().invoke(app, ["methods"]).output)
+print(CliRunner().invoke(app, ["paper", "--list"]).output)
 """
 
 
 def test_a_new_part_is_one_file(tmp_path: Path) -> None:
-    from PIL import Image
+    """The files of CONTRIBUTING at the places that it names, in a copy of the package: nothing else is touched."""
+    source = tmp_path / "src"
+    shutil.copytree(REPOSITORY / "src", source, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+    text = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    files = re.findall(r"`(src/cuter/\S+)`:\n\n```\w+\n(.*?)```", text, re.DOTALL)
+    assert [Path(name).name for name, _ in files] == ["coin.py", "er_coin.py", "pairs.py", "coin.yaml"]
+    for name, content in files:
+        assert not (tmp_path / name).exists()
+        (tmp_path / name).write_text(content, encoding="utf-8")
 
+    root = tmp_path / "pairs"
+    root.mkdir()
     lines = []
     for number in range(10):
         name, label = f"{number}.png", "light" if number % 2 else "dark"
-        Image.new("RGB", (32, 32), "white" if number % 2 else "black").save(tmp_path / name)
+        Image.new("RGB", (32, 32), "white" if number % 2 else "black").save(root / name)
         lines.append(f"{name} {label}")
-    (tmp_path / "pairs.txt").write_text("\n".join(lines))
-    blocks = python_blocks("CONTRIBUTING.md")
-    assert len(blocks) == 3
-    # in a process of its own, so that the example's parts do not enter the batteries of the other tests
-    script = "\n".join([*blocks, USE_THEM.format(root=str(tmp_path))])
-    execute(script, tmp_path)
+    (root / "pairs.txt").write_text("\n".join(lines))
+    told = execute(USE_THEM.format(root=str(root)), tmp_path, source)
+    assert "er-coin" in told, "cuter methods lists it"
+    assert "coin   " in told, "cuter paper --list lists the table"
 
 
 def test_the_examples_of_the_readme(tmp_path: Path, backbone_folder: Path, shapes: Path) -> None:
@@ -60,7 +78,10 @@ def python_blocks(document: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (REPOSITORY / document).read_text(encoding="utf-8"), re.DOTALL)
 
 
-def execute(script: str, folder: Path) -> str:
-    done = subprocess.run([sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, check=False)
+def execute(script: str, folder: Path, source: Path | None = None) -> str:
+    """Run a script in a process of its own, with the package as it is or with a copy of its source."""
+    environment = os.environ | ({"PYTHONPATH": str(source)} if source else {})
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout

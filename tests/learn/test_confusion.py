@@ -106,3 +106,14 @@ def test_a_learner_looks_with_what_it_predicts_by(tiny: Backbone) -> None:
     one.observe(Batch.of(pixels, labels, ids=[f"3 {n}" for n in range(6)]))
     one.observe(Batch.of(pixels, labels, ids=[f"4 {n}" for n in range(6)]))
     assert one.confusion.pairs == [(0, 1)], "nothing looks like a any more"
+
+
+def test_vectors_of_what_is_drawn_are_renewed() -> None:
+    one, _ = memory()
+    drawn = one.sample(4, step=0)
+    rows = torch.rand(4, 5)
+    one.memory.refresh(embedding=rows)
+    renewed = {kept.id: kept.embedding for kept in one.memory.items if kept.embedding is not None}
+    assert renewed.keys() == {item.id for item in drawn}
+    for item, row in zip(drawn, rows, strict=True):
+        assert torch.equal(renewed[item.id], row)

@@ -31,7 +31,8 @@ def tiny() -> Backbone:
 def batch(count: int, names: list[str], seed: int = 0, size: int = 32) -> Batch:
     generator = torch.Generator().manual_seed(seed)
     images = torch.randint(256, (count, 3, size, size), dtype=torch.uint8, generator=generator)
-    labels = [[names[int(torch.randint(len(names), (), generator=generator))]] for _ in range(count)]
+    drawn = torch.randint(len(names), (count, 2), generator=generator).tolist()
+    labels = [[names[column] for column in sorted(set(columns))] for columns in drawn]  # one label, or two
     return Batch.of(images, labels, known=names, ids=[f"{seed}-{i}" for i in range(count)])
 
 
@@ -173,6 +174,15 @@ def test_the_budget_of_memory_holds(tiny: Backbone, method: str) -> None:
         assert one.memory.pixels <= 5 * 32 * 32
     if one.settings.keeper == "whole-images" or method == "cuter":  # others: as the model is certain of what they see
         assert one.memory.fill > 0.5
+
+
+@methods
+def test_a_memory_of_nothing(tiny: Backbone, method: str) -> None:
+    chosen = {"memory", "replay_draw", "memory_power"} & METHODS[method].choices.keys()
+    one = learner(tiny, method, memory_images=0, **({} if chosen else {"replay_size": 0}))
+    three_tasks(one)
+    assert len(one.memory) == 0
+    assert one.probabilities(batch(2, ["x"]).images).shape == (2, 5)
 
 
 @methods

@@ -129,6 +129,14 @@ def test_a_class_that_must_be_lost_is_one_with_the_smallest_share() -> None:
     assert sorted(kept.id for kept in memory.items) == ["a", "b"]
 
 
+def test_a_class_is_not_lost_because_its_share_is_tiny() -> None:
+    memory = make(10, power=1.0)
+    memory.offer([item({0})] * 9 + [item({1})])
+    memory.arrived.update({0: 10**7, 1: 1})
+    memory.offer([item({0})])
+    assert memory.counts()[:2].tolist() == [9, 1]
+
+
 def test_of_items_with_the_same_labels_each_leaves_equally_often() -> None:
     left: Counter[str] = Counter()
     for seed in range(600):

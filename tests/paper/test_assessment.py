@@ -1,6 +1,7 @@
 """`cuter paper fiedler`: backbones are assessed once each, and compared."""
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ from typer.testing import CliRunner
 from cuter.cli import app
 from cuter.experiment.assess import assess
 from cuter.paper import assessment
+from cuter.paper.claims import claim
 from cuter.stream.datasets import load_dataset
 
 Fiedler = Callable[..., Result]
@@ -82,18 +84,46 @@ def test_a_stop_costs_only_the_one_under_way(
     assert len(json.loads((tmp_path / "out" / "fiedler-small" / "results.json").read_text())["rows"]) == 2
 
 
-def test_what_is_left_is_told_without_doing_it(fiedler: Fiedler, backbone_folder: Path, another: Path) -> None:
+def test_what_is_left_is_told_without_doing_it(
+    fiedler: Fiedler, backbone_folder: Path, another: Path, tmp_path: Path
+) -> None:
     assert fiedler(backbone_folder).exit_code == 0
     given = fiedler.__kwdefaults__["options"]
-    done = fiedler(backbone_folder, another, options=[*given, "--dry-run"])
+    table = (tmp_path / "out" / "fiedler-small" / "table.md").read_text()
+    done = fiedler(another, backbone_folder, options=[*given, "--dry-run"])
     assert f"{backbone_folder}: finished" in done.output
     assert f"{another}: to do" in done.output
+    assert (tmp_path / "out" / "fiedler-small" / "table.md").read_text() == table
+    assert fiedler(backbone_folder, another, options=[*given, "--jobs", "0"]).exit_code == 0
+    assert "| another |" not in (tmp_path / "out" / "fiedler-small" / "table.md").read_text()
+
+
+def test_what_somebody_else_is_at_is_waited_for_and_not_done_twice(
+    fiedler: Fiedler, backbone_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert fiedler(backbone_folder).exit_code == 0
+    (place,) = (tmp_path / "out" / "assessments").glob("[!.]*")
+    place.rename(tmp_path / "done")
+    lock = claim(place.with_name(f".{place.name}.lock"))
+    assert lock is not None
+
+    def other_is_done(_: float) -> None:
+        (tmp_path / "done").rename(place)
+        lock.close()
+
+    monkeypatch.setattr(assessment.time, "sleep", other_is_done)
+    monkeypatch.setattr(assessment, "assess", lambda *_, **__: pytest.fail("it was done already"))
+    done = fiedler(backbone_folder)
+    assert done.exit_code == 0, done.output
+    assert f"process {os.getpid()} on " in done.output
 
 
 def test_what_has_no_effect_is_refused(fiedler: Fiedler, backbone_folder: Path) -> None:
     given = fiedler.__kwdefaults__["options"]
     assert "each --backbone is a row" in str(fiedler(backbone_folder, options=[*given, "--only", "RS"]).exception)
     assert "--seeds has no effect" in str(fiedler(backbone_folder, options=[*given, "--seeds", "3"]).exception)
+    assert "--ray have no effect" in str(fiedler(backbone_folder, options=[*given, "--jobs", "2"]).exception)
+    assert "--ray have no effect" in str(fiedler(backbone_folder, options=[*given, "--ray", "auto"]).exception)
     assert "needs --backbone" in str(fiedler().exception)
     assert "no scale 'tiny'" in str(fiedler(backbone_folder, options=[*given, "--scale", "tiny"]).exception)
     assert "imags" in str(fiedler(backbone_folder, options=[*given, "--set", "imags=3"]).exception)

@@ -6,6 +6,7 @@ import json
 import multiprocessing
 import os
 import re
+import shutil
 import signal
 import statistics
 import sys
@@ -230,7 +231,7 @@ def test_a_dry_run_tells_what_is_left_from_short_runs(
     monkeypatch.delenv("STAND_IN_FAILS")
     before = len(events(log))
     again = paper("voc", "--seeds", 2, "--dry-run", "--jobs", 2, *FOUR)
-    assert len(events(log)) == before + 2, "only what failed is measured again"
+    assert len(events(log)) == before + 4, "only what failed is measured again, two at a time as the real ones"
     assert "as finished or short runs took here" in again.output
     assert "count as the mean" not in again.output
 
@@ -246,6 +247,40 @@ def test_a_dry_run_after_finished_runs_needs_no_short_ones(paper: Paper, log: Pa
     steps = int(re.findall(r"(\d+) steps", later.output)[0])
     joint = int(re.findall(r"(\d+) steps", later.output)[-1])
     assert f"about {timedelta(seconds=3 * steps + joint)} with 2 at a time" in later.output
+
+
+def test_short_runs_share_the_cores_as_the_real_ones_will(paper: Paper, log: Path, tmp_path: Path) -> None:
+    command = ("voc", "--seeds", 4, "--dry-run", "--only", "RS", "--jobs")
+    assert paper(*command, 3).exit_code == 0
+    assert sum(what == "end" for what, _ in events(log)) == 3, "one row, three at a time"
+    assert len(json.loads((tmp_path / "out" / "calibration.json").read_text())) == 1
+    assert paper(*command, 3).exit_code == 0
+    assert sum(what == "end" for what, _ in events(log)) == 3
+    assert paper(*command, 1).exit_code == 0
+    assert sum(what == "end" for what, _ in events(log)) == 4, "with more cores each it takes another time"
+
+
+def test_where_speed_is_measured_nothing_runs_beside_a_run_that_is_left_over(
+    paper: Paper, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, log: Path
+) -> None:
+    monkeypatch.setenv("STAND_IN_SECONDS", "0.1")
+    command = ("throughput", "--seeds", 1, "--only", "RS", "--only", "GSS")
+    process = in_a_process(paper, tmp_path / "told", *command)
+    wait_for(lambda: events(log))
+    process.kill()
+    process.join()
+    assert paper(*command).exit_code == 0
+    assert [what for what, _ in events(log)] == ["begin", "end", "begin", "end"]
+
+
+def test_of_two_copies_of_a_run_the_finished_one_counts(paper: Paper, log: Path, tmp_path: Path) -> None:
+    assert paper("voc", "--seeds", 1, "--only", "RS").exit_code == 0
+    (run,) = (tmp_path / "out" / "runs").iterdir()
+    copy = shutil.copytree(run, run.with_name(f"{run.name}-backup"))
+    (copy / "summary.json").unlink()
+    before = events(log)
+    assert paper("voc", "--seeds", 1, "--only", "RS").exit_code == 0
+    assert events(log) == before
 
 
 def test_short_runs_are_real_ones_in_little(paper_with_real_runs: Paper, tmp_path: Path) -> None:

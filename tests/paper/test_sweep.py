@@ -87,6 +87,12 @@ def test_backbones_can_be_in_a_grid(tmp_path: Path) -> None:
     assert [job.config.backbone for job in plan_jobs(sweep.suite, sweep.request, tmp_path)] == ["toybox", "dino-vits16"]
 
 
+def test_names_that_differ_in_capitals_alone_are_two_rows() -> None:
+    suite = make_sweep(parse_grid(["backbone=/w/ViT,/w/vit"]), None, BASE, 1, []).suite
+    assert [suite.row(row.name) for row in suite.rows] == list(suite.rows)
+    assert suite.row("BACKBONE /W/VIT").name in {row.name for row in suite.rows}
+
+
 def test_a_combination_without_sense_is_named_and_can_be_left_out(tmp_path: Path) -> None:
     grid = parse_grid(["method=rs,cuter+fiedler", "alpha=0.2"])
     sweep = make_sweep(grid, None, BASE, 1, [])
@@ -106,6 +112,8 @@ def test_a_combination_without_sense_is_named_and_can_be_left_out(tmp_path: Path
         (["lr=[1"], "--grid 'lr=\\[1'"),
         (["lr=1", "lr=2"], "given twice"),
         (["seed=0,1"], "--seeds N"),
+        (["data-root=a,b"], "all rows of a table learn the same data"),
+        (["workers=0,4"], "it decides no result"),
         (["memory_imges=3"], "Did you mean 'memory_images'"),
     ],
 )

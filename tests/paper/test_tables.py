@@ -105,6 +105,28 @@ def test_cautions_speak_of_the_seeds_that_are_finished() -> None:
     assert "in 18 of 100 cases" in verdict_caution(asked_for_five)
     del asked_for_five.figures["A_B", 2]
     assert "intervals are given from three seeds on" in interval_caution(asked_for_five), "one row has two"
+    assert "in brackets the bootstrap 95 % interval" in interval_caution(asked_for_five), "the others have them"
+    assert "With 2 seeds" in verdict_caution(asked_for_five)
+
+
+def test_a_comparison_rests_on_the_seeds_that_both_have() -> None:
+    results = made_up(seeds=3)
+    del results.figures["RS", 0], results.figures["A_B", 1]
+    assert min(results.compared_seeds) == 1, "RS and A_B share seed 2 alone"
+    assert results.difference(SUITE.row("A_B"), SUITE.row("RS"), "last.map").seeds == 1
+
+
+def test_nothing_is_said_of_the_best_where_no_column_has_one() -> None:
+    unranked = replace(made_up(), suite=SUITE.model_copy(update={"columns": ("items",)}))
+    assert "Best in bold" in tables.markdown(made_up())
+    assert "Best in bold" not in tables.markdown(unranked)
+
+
+def test_speeds_name_the_machines_they_were_measured_on() -> None:
+    one = replace(made_up(), surroundings=("cpu, 2 of 2 cores, Linux",))
+    assert "Speeds were measured on cpu, 2 of 2 cores, Linux." in tables.markdown(one)
+    two = replace(one, surroundings=(*one.surroundings, "Some GPU, 8 of 8 cores, Linux"))
+    assert "and on Some GPU, 8 of 8 cores, Linux, so that they can't be compared." in tables.markdown(two)
 
 
 def test_rows_that_look_the_same_are_level() -> None:

@@ -76,6 +76,7 @@ WITH_SOFT_GRAPH = Acts("with teacher soft-graph", lambda s: s.teacher == "soft-g
 
 ACTS = {
     "memory": WITH_MEMORY,
+    "memory_power": WITH_MEMORY,
     "memory_codec": WITH_MEMORY,
     "replay_size": Acts("with memory_images above 0", lambda s: _remembers(s) or not s.replay_size, ("memory_images",)),
     "replay_draw": Acts("with memory_images and replay_size above 0", _replays, ("memory_images", "replay_size")),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import torch
@@ -11,7 +10,6 @@ from torch import Tensor
 
 from cuter.learn.heads.prototypes import POSITIVE_SCORE
 from cuter.memory import Item, Memory
-from cuter.memory.codec import decode
 from cuter.stream.batch import Batch
 
 CONFUSED = 0.2  # share of a class's items that are taken for another class (NsCE's code)
@@ -38,7 +36,7 @@ class Confusion:
         """Draw different items: `count` of them, or all if there are fewer. Look for pairs first if it is time."""
         if step % self.every == 0:
             self.pairs = self._find_pairs()
-        return [self._decoded(slot) for slot in self._draw_slots(min(count, len(self.memory)))]
+        return self.memory.take(self._draw_slots(min(count, len(self.memory))))
 
     def _draw_slots(self, count: int) -> list[int]:
         """Draw as often as there are slots to draw, and take any others for those that were drawn twice."""
@@ -55,14 +53,10 @@ class Confusion:
     def _find_pairs(self) -> list[tuple[int, int]]:
         parts = []
         for start in range(0, len(self.memory), AT_ONCE):
-            slots = range(start, min(start + AT_ONCE, len(self.memory)))
-            batch, scores = self.look([self._decoded(slot) for slot in slots])
+            slots = list(range(start, min(start + AT_ONCE, len(self.memory))))
+            batch, scores = self.look(self.memory.take(slots))
             parts.append((batch.labels, batch.known, scores >= POSITIVE_SCORE))
         return confused_pairs(*(torch.cat(kind) for kind in zip(*parts, strict=True))) if parts else []
-
-    def _decoded(self, slot: int) -> Item:
-        item = self.memory.items[slot]
-        return replace(item, image=decode(item.image))
 
     def state_dict(self) -> dict[str, Any]:
         """Return the pairs."""

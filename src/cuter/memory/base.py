@@ -102,7 +102,7 @@ class Memory(ABC):
 
     def sample(self, count: int) -> list[Item]:
         """Draw different items at random: `count` of them, or all if there are fewer."""
-        return self._draw(torch.randperm(len(self.items), generator=self.generator)[:count].tolist())
+        return self.take(torch.randperm(len(self.items), generator=self.generator)[:count].tolist())
 
     def sample_evenly(self, count: int) -> list[Item]:
         """Draw different items, one of each class by turns: `count` of them, or all if there are fewer.
@@ -124,7 +124,12 @@ class Memory(ABC):
                 if len(drawn) == count:
                     break
             turns = iter(again)
-        return self._draw(list(drawn))
+        return self.take(list(drawn))
+
+    def take(self, slots: list[int]) -> list[Item]:
+        """Return the items of these slots with their pixels, as drawn: `refresh` speaks of them."""
+        self._drawn = slots
+        return [replace(self.items[slot], image=decode(self.items[slot].image)) for slot in slots]
 
     def refresh(self, **vectors: Tensor) -> None:
         """Renew vectors of the items that were drawn last, one row each: the model has just seen them again."""
@@ -171,11 +176,6 @@ class Memory(ABC):
             for slot, (id, box) in enumerate(zip(state["ids"], state["boxes"], strict=True))
         ]
         self.pixels = sum(item.pixels for item in self.items)
-
-    def _draw(self, slots: list[int]) -> list[Item]:
-        """Return items with their pixels, and remember which they are."""
-        self._drawn = slots
-        return [replace(self.items[slot], image=decode(self.items[slot].image)) for slot in slots]
 
     def _shuffled(self, numbers: Sequence[int]) -> Iterator[int]:
         """Yield all in random order, each at the same cost however many there are (Fisher and Yates, as it goes)."""

@@ -4,16 +4,14 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cuter.memory.base import MEMORIES
 from cuter.memory.item import Item
 from cuter.memory.label_sets import Array
 from cuter.memory.shares import TargetShares
 
-# Stands for a count of 0. To lose a class is infinitely bad by the formula; where some class must be lost, this way the
-# one with the smallest share is.
-NEARLY_NONE = 1e-300
-SAME = 1e-12  # of divergences that differ by rounding only
+SAME = 1e-12  # of sums that differ by rounding only
 
 
 @MEMORIES.register("ocdm")
@@ -35,18 +33,23 @@ class OptimisedDistribution(TargetShares):
         """Draw one of the items without which the divergence is smallest.
 
         Without an item of the labels Y, log p_i = log(l_i - [i ∈ Y]) - log(Σ l - |Y|), so that the divergence grows by
-        Σ_{i ∈ Y} p*_i (log l_i - log(l_i - 1)) + log(Σ l - |Y|) and a constant: a product of matrix and vector.
+        Σ_{i ∈ Y} p*_i (log l_i - log(l_i - 1)) + log(Σ l - |Y|) and a constant: a product of matrix and vector. To lose
+        the last item of a class is infinitely bad; where all do, the least Σ p* is lost, and then the rest counts.
         """
         share = dict(zip(self.arrived, self.shares(list(self.arrived)), strict=True))
         labels = self.index.classes
         held = self.held(labels)
-        loss = np.array([share[label] for label in labels]) * (_log(held) - _log(held - 1))
+        wanted = np.array([share[label] for label in labels])
+        growth = wanted * (np.log(held) - np.log(np.maximum(held - 1, 1)))
         matrix = self.sets.matrix
-        divergence = matrix @ self.sets.by_column(labels, loss) + _log(held.sum() - matrix.sum(axis=1))
-        rows = np.flatnonzero(divergence <= divergence.min() + SAME)
+        lost = matrix @ self.sets.by_column(labels, wanted * (held == 1))
+        left = np.maximum(held.sum() - matrix.sum(axis=1), 1)
+        divergence = matrix @ self.sets.by_column(labels, growth) + np.log(left)
+        rows = _smallest(divergence, _smallest(lost, np.arange(len(lost))))
         return self.sets.draw(rows.tolist(), self.generator)
 
 
-def _log(counts: Array) -> Array:
-    logarithms: Array = np.log(np.maximum(counts, NEARLY_NONE))
-    return logarithms
+def _smallest(values: Array, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return those of some rows that have the smallest value."""
+    chosen: NDArray[np.intp] = rows[values[rows] <= values[rows].min() + SAME]
+    return chosen

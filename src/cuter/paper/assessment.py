@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -18,6 +20,7 @@ from cuter.experiment.assess import assess, combine
 from cuter.experiment.assess_report import assessment_markdown, plot
 from cuter.experiment.config import with_absolute_path
 from cuter.experiment.cutting import Progress
+from cuter.paper.claims import claim, owner
 from cuter.paper.figures.draw import save
 from cuter.paper.jobs import Request
 from cuter.paper.record import made_by, stamp
@@ -27,6 +30,7 @@ from cuter.storage import write_json, write_text
 from cuter.stream.datasets import load_dataset
 
 FOLDER = SUITES / "assess"
+PAUSE = 0.5  # seconds between two looks whether somebody else has finished
 
 
 class Assessment(BaseModel):
@@ -105,19 +109,34 @@ def carry_out_assessment(asked: Assessed, progress: Progress, tell: Callable[[st
         tell(f"{backbone} ({number + 1} of {len(left)})")
         place = asked.place(backbone)
         unfinished = place.with_name(f".{place.name}")
-        shutil.rmtree(unfinished, ignore_errors=True)  # of an earlier stop
-        assess(
-            [backbone],
-            dataset,
-            unfinished,
-            images=what.images,
-            rounds=what.rounds,
-            split=what.split,
-            seed=what.seed,
-            device=asked.request.device,
-            progress=progress,
-        )
-        unfinished.rename(place)
+        with _claimed(place.with_name(f".{place.name}.lock"), tell):
+            if asked.finished(backbone) is not None:
+                continue  # somebody else has done it meanwhile
+            shutil.rmtree(unfinished, ignore_errors=True)  # of an earlier stop
+            assess(
+                [backbone],
+                dataset,
+                unfinished,
+                images=what.images,
+                rounds=what.rounds,
+                split=what.split,
+                seed=what.seed,
+                device=asked.request.device,
+                progress=progress,
+            )
+            unfinished.rename(place)
+
+
+@contextmanager
+def _claimed(path: Path, tell: Callable[[str], None]) -> Iterator[None]:
+    """Hold a lock; as long as somebody else has it, wait."""
+    if (lock := claim(path)) is None:
+        tell(f"{owner(path)} is at it; waiting")
+        while lock is None:
+            time.sleep(PAUSE)
+            lock = claim(path)
+    with lock:
+        yield
 
 
 def write_assessment(asked: Assessed, command: str) -> dict[str, Any] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import tempfile
 from collections.abc import Callable, Sequence
@@ -19,36 +20,39 @@ IMAGES = 60  # learned in a short run
 Rates = dict[str, float]  # seconds a step, tests and probes included, by row
 
 
-def known_rates(jobs: Sequence[Job], out: Path) -> Rates:
-    """Return how long steps took in finished runs, else in short ones that were made here before."""
+def known_rates(jobs: Sequence[Job], out: Path, at_once: int) -> Rates:
+    """Return how long steps took in finished runs, else in short ones that were made before, as many at a time."""
     measured = _read(out)
     found: dict[str, list[float]] = {}
     for job in jobs:
         if (summary := job.summary) is not None:
             seconds = summary["train_seconds"] + summary["test_seconds"]
             found.setdefault(job.row.name, []).append(seconds / max(summary["steps"], 1))
-    rates = {job.row.name: measured[_key(job)] for job in jobs if _key(job) in measured}
+    at_once = _at_a_time(jobs, at_once)
+    rates = {job.row.name: measured[key] for job in jobs if (key := _key(job, at_once)) in measured}
     return rates | {name: sum(values) / len(values) for name, values in found.items()}
 
 
 def calibrate(jobs: Sequence[Job], out: Path, at_once: int, place: Place, tell: Callable[[int, int], None]) -> None:
     """Carry out a short run of each row that nothing is known of, as many at a time as there will be; keep its rate.
 
-    `tell` is called with the number of short runs that ended, and of all. One that fails is left out: the real one
-    will tell why. Asked to stop, it raises `Interrupted`.
+    Where the rows are fewer than that, they are repeated. `tell` is called with the number of short runs that ended,
+    and of all. One that fails is left out: the real one will tell why. Asked to stop, it raises `Interrupted`.
     """
-    rates = known_rates(jobs, out)
-    rows = {job.row.name: job for job in reversed(jobs) if job.row.name not in rates}
+    rates = known_rates(jobs, out, at_once)
+    rows = list({job.row.name: job for job in reversed(jobs) if job.row.name not in rates}.values())
+    at_once = _at_a_time(jobs, at_once)
     with tempfile.TemporaryDirectory() as folder:
-        short = {
-            _key(job): replace(job, config=_shortened(job.config), folder=Path(folder) / "runs" / str(number))
-            for number, job in enumerate(rows.values())
-        }
+        short = [
+            replace(job, config=_shortened(job.config), folder=Path(folder) / "runs" / str(number))
+            for number, job in enumerate(itertools.islice(itertools.cycle(rows), max(len(rows), at_once)))
+        ]
         try:
-            carry_out(list(short.values()), at_once, place, _Counter(tell, len(short)))
+            carry_out(short, at_once, place, _Counter(tell, len(short)))
         finally:  # what ended before a stop is known
             out.mkdir(parents=True, exist_ok=True)
-            write_json(_file(out), _read(out) | {key: rate for key, job in short.items() if (rate := _rate(job))})
+            measured = {_key(row, at_once): rate for row, run in zip(rows, short, strict=False) if (rate := _rate(run))}
+            write_json(_file(out), _read(out) | measured)
 
 
 def _rate(job: Job) -> float | None:
@@ -75,9 +79,14 @@ def _shortened(config: RunConfig) -> RunConfig:
     )
 
 
-def _key(job: Job) -> str:
+def _at_a_time(jobs: Sequence[Job], at_once: int) -> int:
+    """Return how many runs will share the cores: few that are left have more cores each."""
+    return min(at_once, len({job.folder for job in jobs if job.summary is None}))
+
+
+def _key(job: Job, at_once: int) -> str:
     """Return a name for all that decides how long a step takes; seeds do not."""
-    return digest(job.config.model_copy(update={"seed": 0}))[:16]
+    return f"{digest(job.config.model_copy(update={'seed': 0}))[:16]} {job.config.device} {at_once}"
 
 
 def _file(out: Path) -> Path:

@@ -92,10 +92,14 @@ class _Running:
     losses: int = 0
 
 
-def carry_out(jobs: Sequence[Job], at_once: int, place: Place, watcher: Watcher) -> list[Failure]:
+def carry_out(
+    jobs: Sequence[Job], at_once: int, place: Place, watcher: Watcher, *, alone: bool = False
+) -> list[Failure]:
     """Carry out what is not finished, in this order, and return what failed.
 
-    Asked to stop, it asks its runs to stop, waits for their checkpoints and raises `Interrupted`.
+    With `alone` nothing is started beside a run of theirs that somebody else is at: one that goes on after its command
+    was killed, or that of another command. Asked to stop, it asks its runs to stop, waits for their checkpoints and
+    raises `Interrupted`.
     """
     pending: dict[Path, Job] = {}
     for job in jobs:
@@ -108,7 +112,7 @@ def carry_out(jobs: Sequence[Job], at_once: int, place: Place, watcher: Watcher)
     with stop_on_signals() as stop:
         try:
             while (pending or running) and not stop.asked:
-                _start_more(pending, running, at_once, waiting, place=place, watcher=watcher)
+                _start_more(pending, running, at_once, waiting, place=place, watcher=watcher, alone=alone)
                 for one in list(running):
                     if (code := _look(one, at_once, place, watcher)) is None:
                         watcher.moved(one.job)
@@ -131,6 +135,7 @@ def _start_more(
     *,
     place: Place,
     watcher: Watcher,
+    alone: bool,
 ) -> None:
     """Start the next runs for which there is room and that nobody else is at."""
     for folder, job in list(pending.items()):
@@ -141,6 +146,8 @@ def _start_more(
             if folder not in waiting:
                 waiting.add(folder)
                 watcher.waits(job, owner(job.file("lock")))
+            if alone:
+                return
             continue
         del pending[folder]
         if job.summary is not None:  # somebody else has finished it meanwhile

@@ -50,10 +50,13 @@ def explanations(results: Results) -> list[str]:
     suite = results.suite
     texts = [f"{COLUMNS[column].label}: {COLUMNS[column].definition}." for column in suite.columns]
     if any(row.published for row in results.rows):
-        texts.append("In brackets: what the paper has, mean of its five repeats with its own backbone on all images.")
+        texts.append("Small or in brackets: what the paper has, mean of five repeats with its backbone on all images.")
     if results.backbones:
         data = "" if results.data is None else f"; data {results.data}"
         texts.append(f"Backbone {', '.join(results.backbones)}{data}.")
+    if results.surroundings:
+        several = ", so that they can't be compared" if len(results.surroundings) > 1 else ""
+        texts.append(f"Speeds were measured on {'; and on '.join(results.surroundings)}{several}.")
     if results.settings:
         chosen = ", ".join(f"{name} {value}" for name, value in results.settings.items())
         texts.append(f"Set for all rows in place of the suite's: {chosen}.")
@@ -69,8 +72,8 @@ def verdict_caution(results: Results) -> str:
         "*Not separable*: the difference is within twice its standard error. A published ordering is within its own "
         "noise if it is so by the paper's five repeats."
     )
-    count = results.compared_seeds
-    if count < 2:
+    count = min((count for count in results.compared_seeds if count > 1), default=None)
+    if count is None:
         return text
     chance = 200 * stats.t.sf(2, count - 1)
     return (
@@ -81,17 +84,20 @@ def verdict_caution(results: Results) -> str:
 
 def interval_caution(results: Results) -> str:
     """Tell what the intervals of differences can and cannot say with so few seeds."""
-    count = results.compared_seeds
-    if count < 3:
-        return (
-            "Differences of one seed say nothing about chance, those of two (± standard error) next to nothing; "
-            "intervals are given from three seeds on."
-        )
+    few = (
+        "Differences of one seed say nothing about chance, those of two (± standard error) next to nothing; "
+        "intervals are given from three seeds on."
+    )
+    counts = results.compared_seeds
+    count = min((count for count in counts if count > 2), default=None)
+    if count is None:
+        return few
     most = 100 * (1 - 2.0 ** (1 - count))
-    return (
+    text = (
         "Differences are seed by seed, in brackets the bootstrap 95 % interval of their mean. "
         f"With {count} seeds it is {'within' if count > 3 else 'just'} the range of {count} numbers, and such a range "
         f"holds the true difference in at most {most:.0f} of 100 cases: an interval without 0 is a hint, not a proof. "
         "It speaks of other orders and draws of the same images, not of other images, data sets or backbones; and of "
         "many rows some differ by chance."
     )
+    return text if min(counts) > 2 else f"{text} {few}"

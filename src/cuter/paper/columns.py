@@ -11,6 +11,7 @@ from cuter.experiment.history import read_metrics
 from cuter.measure.metrics import FIGURES
 
 Line = dict[str, Any]
+SPEED = "images/s"  # the one figure that says something of the machine
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ COLUMNS: dict[str, Column] = {
         lambda _, t: t["localisation"].get("fiedler"),
         digits=3,
     ),
-    "images/s": Column(
+    SPEED: Column(
         "images/s",
         "stream images learned a second, beside all else that ran",
         lambda s, _: s["train_images_per_second"],

@@ -62,7 +62,8 @@ def paper(
     scale: Annotated[
         str,
         typer.Option(
-            help="full; medium or small: fewer images and a smaller memory. Small takes two cores less than an hour."
+            help="full; small, and in most tables medium: fewer images and a smaller memory. Small takes two cores "
+            "less than an hour."
         ),
     ] = "full",
     seeds: Annotated[
@@ -110,13 +111,15 @@ def paper(
         assessed = name in assessment_names()
         if assessed and seeds is not None:
             raise ConfigError(f"{name} learns nothing: --seeds has no effect; --set seed={seeds} draws other images")
+        if assessed and (jobs or ray):
+            raise ConfigError(f"{name} looks at one backbone after the other, here: --jobs and --ray have no effect")
         seeds = seeds or (1 if assessed else load_suite(name).seeds(scale))
         request = Request(
             data_root, {}, scale, seeds, tuple(only or ()), tuple(skip or ()), parse_settings(settings or []), device
         )
         asked = prepare_assessment(name, request, backbone or [], out) if assessed else None
     if asked is not None:
-        obey_assessment(asked, dry_run or jobs == 0, print_json)
+        obey_assessment(asked, print_json, dry_run=dry_run, only_table=jobs == 0)
         return
 
     def find_runs(place: Place) -> Order:
@@ -156,15 +159,16 @@ def obey(
         raise typer.Exit(1)
 
 
-def obey_assessment(asked: Assessed, only_tell: bool, print_json: bool) -> None:
-    """Assess what is not assessed yet and make table and figure, or only tell what is left."""
+def obey_assessment(asked: Assessed, print_json: bool, *, dry_run: bool, only_table: bool) -> None:
+    """Assess what is not assessed yet and make table and figure; or the table alone; or only tell what is left."""
     from cuter.experiment.assess_report import assessment_table
     from cuter.paper.assessment import carry_out_assessment, write_assessment
 
-    if only_tell:
+    if dry_run:
         for backbone in asked.backbones:
             _say(f"{backbone}: {'to do' if asked.finished(backbone) is None else 'finished'}")
-    else:
+        return
+    if not only_table:
         try:
             with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
                 row = bar.add_task("assessing", total=None)
@@ -213,7 +217,7 @@ def _report(failures: list[Failure]) -> None:
 
 
 def _tell_what_is_not_set(order: Order) -> None:
-    for row in order.suite.rows:
+    for row in {job.row.name: job.row for job in order.jobs}.values():
         if kept := sorted(row.options.keys() & order.request.settings.keys()):
             _say(f"{row.name} keeps its own {', '.join(kept)}, whatever --set says")
 

@@ -72,6 +72,12 @@ class Job:
         """Whether there is something to go on with."""
         return (self.folder / "config.yaml").is_file()
 
+    @property
+    def environment(self) -> dict[str, Any] | None:
+        """In what surroundings the run was begun, once it was."""
+        file = self.folder / "environment.json"
+        return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
+
     def file(self, ending: str) -> Path:
         """Return a file that belongs to the run but is not its own: jobs/NAME.log beside runs/NAME."""
         return self.folder.parents[1] / "jobs" / f"{self.folder.name}.{ending}"
@@ -159,12 +165,18 @@ def _refuse_own_options(settings: Mapping[str, Any]) -> None:
 def _runs_by_digest(folder: Path) -> dict[str, Path]:
     """Find runs by what they were started with, as this version reads it.
 
-    So a finished run stays finished when a later version has new settings, whose defaults are what it did before.
+    So a finished run stays finished when a later version has new settings, whose defaults are what it did before. Of
+    several copies of a run a finished one counts, else the one with the name that it was given.
     """
-    found = {}
+    found: dict[str, Path] = {}
     for file in sorted(folder.glob("[!.]*/config.yaml")):  # what is hidden is not whole
         try:
-            found[digest(load_config(file, {}))] = file.parent
+            checksum = digest(load_config(file, {}))
         except CuterError:  # of a version with other settings: nobody asks for it any more
             continue
+        found[checksum] = max(found.get(checksum, file.parent), file.parent, key=lambda run: _worth(run, checksum))
     return found
+
+
+def _worth(folder: Path, checksum: str) -> tuple[bool, bool]:
+    return (folder / "summary.json").is_file(), folder.name.endswith(checksum[:12])

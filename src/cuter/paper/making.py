@@ -92,7 +92,7 @@ def tell_what_is_left(order: Order, console: Console) -> list[str]:
     steps = dict(zip((job.folder for job in order.jobs), steps_of(order.jobs), strict=True))
     console.print(states_table(order.jobs, steps))
     left = {job.row.name for job in order.jobs if job.summary is None}
-    if order.at_once and left - known_rates(order.jobs, order.out).keys():
+    if order.at_once and left - known_rates(order.jobs, order.out, order.at_once).keys():
         console.print("measuring how long a step takes; Ctrl-C goes on without it", markup=False, highlight=False)
         with Progress(console=console, disable=not console.is_terminal, transient=True) as bar, suppress(Interrupted):
             row = bar.add_task("short runs", total=None)
@@ -103,7 +103,7 @@ def tell_what_is_left(order: Order, console: Console) -> list[str]:
                 order.place,
                 lambda done, total: bar.update(row, completed=done, total=total),
             )
-    rates = known_rates(order.jobs, order.out)
+    rates = known_rates(order.jobs, order.out, order.at_once)
     return estimate(order.jobs, steps, rates).lines(order.at_once, free_bytes(order.out))
 
 
@@ -114,7 +114,7 @@ def run_what_is_left(order: Order, console: Console) -> list[Failure]:
         steps = steps_of(order.jobs)
         check_backbones(order.jobs)
     with PaperDisplay(console, order.jobs, steps) as display:
-        return carry_out(order.jobs, order.at_once, order.place, display)
+        return carry_out(order.jobs, order.at_once, order.place, display, alone=order.suite.alone)
 
 
 def make_table(order: Order, console: Console, command: str) -> dict[str, Any]:

@@ -64,7 +64,7 @@ def _table(results: Results) -> dict[str, Any]:
         "kinds": [
             [_row(results, row) for row in rows] for _, rows in itertools.groupby(results.rows, lambda row: row.kind)
         ],
-        "published": any(row.published for row in results.rows),
+        "ranked": bool(results.ranked),
         "explanations": cells.explanations(results),
     }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
@@ -105,12 +104,10 @@ def _settings(job: Job) -> dict[str, Any]:
 
 
 def _describe_run(job: Job) -> dict[str, Any]:
-    environment = job.folder / "environment.json"
-    made = json.loads(environment.read_text(encoding="utf-8")) if environment.is_file() else None
     launches = job.file("launches")
     return {
         "folder": str(job.folder),
         "finished": job.summary is not None,
         "launches": launches.read_text(encoding="utf-8").splitlines() if launches.is_file() else [],
-        "environment": made,
+        "environment": job.environment,
     }

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from cuter.paper.columns import COLUMNS, read_figures
+from cuter.paper.columns import COLUMNS, SPEED, read_figures
 from cuter.paper.jobs import WITHOUT_EFFECT, Job, Request
 from cuter.paper.statistics import Difference, Spread, paired_difference
 from cuter.paper.suite import Row, Suite
@@ -24,6 +24,7 @@ class Results:
     figures: dict[tuple[str, int], dict[str, float | None]]  # by row and seed, then by column
     backbones: tuple[str, ...] = ()  # as they were asked for
     data: str | None = None
+    surroundings: tuple[str, ...] = ()  # in which speeds were measured, if the table has any
 
     def by_seed(self, row: Row, column: str) -> dict[int, float]:
         """Return a figure of a row by seed."""
@@ -43,10 +44,12 @@ class Results:
         return paired_difference(self.by_seed(row, column), self.by_seed(other, column))
 
     @property
-    def compared_seeds(self) -> int:
-        """The least number of seeds that a comparison with the reference rests on: what is finished, not asked for."""
-        done = [self.finished(row) for row in self.rows if self.finished(row)]
-        return min(done, default=0)
+    def compared_seeds(self) -> list[int]:
+        """How many seeds each comparison rests on, with the reference or with what the paper compares: shared ones."""
+        seeds = {row.name: {seed for name, seed in self.figures if name == row.name} for row in self.rows}
+        pairs = [(row.name, other) for row in self.rows for other in (self.suite.reference, *row.against)]
+        shared = [len(seeds[row] & seeds[other]) for row, other in pairs if other in seeds and other != row]
+        return [count for count in shared if count]
 
     @property
     def ranked(self) -> list[str]:
@@ -82,4 +85,12 @@ def collect(suite: Suite, request: Request, jobs: Sequence[Job]) -> Results:
         figures,
         backbones=tuple(f"{name}={backbone}" if name else backbone for name, backbone in request.backbones.items()),
         data=None if request.data_root is None else str(request.data_root),
+        surroundings=_surroundings(jobs) if SPEED in suite.columns else (),
     )
+
+
+def _surroundings(jobs: Sequence[Job]) -> tuple[str, ...]:
+    """Tell in what surroundings the finished runs were made, each once."""
+    made = [job.environment for job in jobs if job.summary is not None]
+    told = [f"{one['device']}, {one['threads']} of {one['cores']} cores, {one['platform']}" for one in made if one]
+    return tuple(dict.fromkeys(told))

@@ -100,8 +100,9 @@ class Suite(BaseModel):
         return dict(zip(self.columns, row.published, strict=False)).get(column)
 
     def row(self, name: str) -> Row:
-        """Return a row by its name, in capitals or not."""
-        found = {row.name.lower(): row for row in self.rows}.get(name.lower())
+        """Return a row by its name; in other capitals where no row is called just so."""
+        names = {row.name.lower(): row for row in self.rows} | {row.name: row for row in self.rows}
+        found = names.get(name) or names.get(name.lower())
         if found is None:
             raise UnknownNameError(
                 f"{self.name} has no row {name!r}.{did_you_mean(name, [row.name for row in self.rows])}"
@@ -171,13 +172,19 @@ def _fields(name: str) -> dict[str, Any]:
     """Read the file of a suite.
 
     `like` takes over all that another suite has, but for its notes, and `only` names those of its rows that are wanted.
-    Published figures belong to columns, so with other columns they are left out.
+    Published figures go with their columns.
     """
     fields: dict[str, Any] = yaml.safe_load((SUITES / f"{name}.yaml").read_text(encoding="utf-8"))
     if "like" not in fields:
         return fields
     model = _fields(fields.pop("like"))
     only = fields.pop("only", [row["name"] for row in model["rows"]])
-    dropped = () if fields.get("columns", model["columns"]) == model["columns"] else ("published", "against")
-    rows = [{key: row[key] for key in row if key not in dropped} for row in model["rows"] if row["name"] in only]
+    columns = fields.get("columns", model["columns"])
+    rows = []
+    for row in model["rows"]:
+        figures = dict(zip(model["columns"], row.get("published", ()), strict=False))
+        published = [figures.get(column) for column in columns]
+        against = [name for name in row.get("against", ()) if name in only]
+        if row["name"] in only:
+            rows.append(row | {"published": published if any(published) else [], "against": against})
     return model | {"rows": rows, "notes": []} | fields

@@ -12,7 +12,7 @@ import yaml
 
 from cuter.errors import ConfigError
 from cuter.experiment.config import RunConfig, fields_of
-from cuter.paper.jobs import Request
+from cuter.paper.jobs import WITHOUT_EFFECT, Request
 from cuter.paper.suite import Row, Suite
 from cuter.registry import did_you_mean
 from cuter.settings import validated
@@ -20,7 +20,11 @@ from cuter.settings import validated
 Grid = Mapping[str, Sequence[Any]]
 
 COLUMNS = ("average.map", "last.map", "last.cf1_mean@0.8", "last.of1@0.8", "forgetting")
-NOT_IN_A_GRID = {"seed": "--seeds N runs every row with seeds 0 to N-1", "device": "it decides no result"}
+NOT_IN_A_GRID = {
+    **dict.fromkeys(WITHOUT_EFFECT, "it decides no result"),
+    "seed": "--seeds N runs every row with seeds 0 to N-1",
+    "data_root": "all rows of a table learn the same data; a --grid of dataset_options takes other parts of it",
+}
 GIVEN_FOR_ALL = ("data_root", "device")
 
 

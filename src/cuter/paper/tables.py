@@ -31,7 +31,7 @@ def markdown(results: Results) -> str:
             ["", "seeds", *(COLUMNS[column].label for column in suite.columns)],
             [[row.name, cells.seeds(results, row), *_markdown_cells(results, row)] for row in results.rows],
         ),
-        "Best in bold, second underlined; bounds take no part.",
+        *(["Best in bold, second underlined; bounds take no part."] if results.ranked else []),
         "\n".join(f"- {text}" for text in cells.explanations(results)),
     ]
     if differences := difference_rows(results, results.ranked):

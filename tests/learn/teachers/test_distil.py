@@ -16,7 +16,7 @@ def test_it_is_the_divergence_of_the_old_from_the_new_scores_where_nobody_looked
     torch.testing.assert_close(distillation(old, new, known).double(), divergence[~known[:, :3]].mean())
 
 
-def test_its_gradient_is_icarls() -> None:
+def test_its_gradient_is_that_of_icarls_cross_entropy_as_a_mean() -> None:
     old, new = torch.randn(4, 2), torch.randn(4, 2, requires_grad=True)
     nobody = torch.zeros(4, 2, dtype=torch.bool)
     (found,) = torch.autograd.grad(distillation(old, new, nobody), new)
