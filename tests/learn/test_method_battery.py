@@ -178,8 +178,7 @@ def test_the_budget_of_memory_holds(tiny: Backbone, method: str) -> None:
 
 @methods
 def test_a_memory_of_nothing(tiny: Backbone, method: str) -> None:
-    chosen = {"memory", "replay_draw", "memory_power"} & METHODS[method].choices.keys()
-    one = learner(tiny, method, memory_images=0, **({} if chosen else {"replay_size": 0}))
+    one = Learner.create(method, backbone=tiny, device="cpu", memory_images=0, replay_size=0)
     three_tasks(one)
     assert len(one.memory) == 0
     assert one.probabilities(batch(2, ["x"]).images).shape == (2, 5)
