@@ -107,7 +107,7 @@ def test_a_run_on_a_data_set_that_needs_no_folder(tmp_path: Path) -> None:
     ],
 )
 def test_what_the_help_names_is_there(field: str, names: set[str]) -> None:
-    """Not the other way round: a new part is one file."""
+    """That it names all parts of the paper's tables is in tests/paper/test_suite.py; one of your own is one file."""
     text = re.sub(r"\(.*?\)", "", str(RunConfig.model_fields[field].description))
     told = re.split(r"[,;.]\s*(?:or )?| or ", text.split(": ", 1)[1])
     named = {name.strip() for name in told if re.fullmatch(r"[\w+-]+", name.strip())}

@@ -263,7 +263,7 @@ def test_short_runs_share_the_cores_as_the_real_ones_will(paper: Paper, log: Pat
 def test_where_speed_is_measured_nothing_runs_beside_a_run_that_is_left_over(
     paper: Paper, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, log: Path
 ) -> None:
-    monkeypatch.setenv("STAND_IN_SECONDS", "0.1")
+    monkeypatch.setenv("STAND_IN_SECONDS", "0.7")  # it must go on longer than the next command takes to begin
     command = ("throughput", "--seeds", 1, "--only", "RS", "--only", "GSS")
     process = in_a_process(paper, tmp_path / "told", *command)
     wait_for(lambda: events(log))

@@ -9,6 +9,8 @@ from pydantic import ValidationError
 
 from cuter.errors import ConfigError, UnknownNameError
 from cuter.experiment import demo
+from cuter.experiment.config import RunConfig
+from cuter.learn.recipe import METHODS
 from cuter.paper.assessment import assessment_names
 from cuter.paper.jobs import Request, parse_backbones, plan_jobs
 from cuter.paper.suite import Published, Suite, load_suite, suite_names
@@ -71,6 +73,18 @@ def test_every_row_is_a_valid_run_in_every_scale(name: str) -> None:
         jobs = plan_jobs(suite, Request(Path("/nowhere"), names, scale, seeds=2), Path("/nowhere/out"))
         assert len(jobs) == 2 * len(suite.rows)
         assert len({job.folder for job in jobs}) == len(jobs)  # no two rows are the same run
+
+
+def test_help_names_all_methods_and_parts_of_the_papers_tables() -> None:
+    """These are all that the package has; one of your own is one file, and no test asks for more."""
+    methods = {row.method for name in ("voc", "plug", "ablation", "regularisation") for row in load_suite(name).rows}
+    shown = {"method": {"cuter+REGULARISER" if name.startswith("cuter+") else name for name in methods}}
+    for field in ("memory", "head", "teacher", "regulariser"):
+        default = RunConfig.model_fields[field].default
+        shown[field] = {METHODS[method].choices.get(field, default) for method in methods}
+    for field, names in shown.items():
+        assert len(names) >= 4
+        assert names <= set(re.findall(r"[\w+-]+", str(RunConfig.model_fields[field].description)))
 
 
 def test_a_scale_may_have_its_own_number_of_seeds() -> None:
