@@ -4,11 +4,9 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cuter.memory.base import MEMORIES
 from cuter.memory.item import Item
-from cuter.memory.label_sets import Array
 from cuter.memory.shares import TargetShares
 
 SAME = 1e-12  # of sums that differ by rounding only
@@ -40,16 +38,10 @@ class OptimisedDistribution(TargetShares):
         labels = self.index.classes
         held = self.held(labels)
         wanted = np.array([share[label] for label in labels])
-        growth = wanted * (np.log(held) - np.log(np.maximum(held - 1, 1)))
-        matrix = self.sets.matrix
-        lost = matrix @ self.sets.by_column(labels, wanted * (held == 1))
-        left = np.maximum(held.sum() - matrix.sum(axis=1), 1)
-        divergence = matrix @ self.sets.by_column(labels, growth) + np.log(left)
-        rows = _smallest(divergence, _smallest(lost, np.arange(len(lost))))
+        of_each = [wanted * (held == 1), wanted * (np.log(held) - np.log(np.maximum(held - 1, 1))), np.ones_like(held)]
+        sums = self.sets.matrix @ np.stack([self.sets.by_column(labels, values) for values in of_each], axis=1)
+        lost, growth, size = sums.T  # of each set of labels; one look at the matrix, which is large
+        divergence = growth + np.log(np.maximum(held.sum() - size, 1))
+        divergence[lost > lost.min() + SAME] = np.inf
+        rows = np.flatnonzero(divergence <= divergence.min() + SAME)
         return self.sets.draw(rows.tolist(), self.generator)
-
-
-def _smallest(values: Array, rows: NDArray[np.intp]) -> NDArray[np.intp]:
-    """Return those of some rows that have the smallest value."""
-    chosen: NDArray[np.intp] = rows[values[rows] <= values[rows].min() + SAME]
-    return chosen
