@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import matplotlib
 import numpy as np
 import pytest
-from matplotlib.font_manager import fontManager
+from matplotlib.font_manager import FontEntry, fontManager
 from PIL import Image
 
 from cuter.errors import ConfigError, DataError
@@ -217,24 +218,31 @@ def test_names_are_written_as_they_are(drawn: list[Any], tmp_path: Path) -> None
     assert drawn[0].axes[0].get_yticklabels()[0].get_family() == ["DejaVu Sans"]
 
 
+@pytest.mark.parametrize("backwards", [False, True])
 def test_another_font_helps_out_where_one_is_installed(
-    drawn: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, recwarn: pytest.WarningsRecorder
+    backwards: bool,
+    drawn: list[Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    recwarn: pytest.WarningsRecorder,
 ) -> None:
-    own = run_pictures._characters(next(font.fname for font in fontManager.ttflist if font.name == "DejaVu Sans"))
-    letter = next(
-        chr(code)
-        for font in fontManager.ttflist
-        if font.name.startswith("STIX")  # comes with matplotlib
-        for code in run_pictures._characters(font.fname) - own
-    )
-    broken = tmp_path / "broken.ttf"
-    broken.write_bytes(b"?")
-    entry = type(fontManager.ttflist[0])(fname=str(broken), name="Broken")
-    monkeypatch.setattr(fontManager, "ttflist", [entry, *fontManager.ttflist])
+    """Whatever is installed here: exactly these fonts are, all of which come with matplotlib, and one broken file."""
+    (tmp_path / "broken.ttf").write_bytes(b"?")
+    come_with = Path(matplotlib.get_data_path()) / "fonts" / "ttf"
+    entries = [
+        FontEntry(fname=str(tmp_path / "broken.ttf"), name="A broken one"),
+        FontEntry(fname=str(come_with / "cmr10.ttf"), name="One without that letter"),
+        FontEntry(fname=str(come_with / "STIXGeneralItalic.ttf"), name="One with that letter", style="italic"),
+        FontEntry(fname=str(come_with / "STIXGeneral.ttf"), name="One with that letter"),
+        FontEntry(fname=str(come_with / "STIXGeneral.ttf"), name="One with that letter too"),
+        FontEntry(fname=str(come_with / "LastResortHE-Regular.ttf"), name="Last Resort High-Efficiency"),
+        FontEntry(fname=str(come_with / "DejaVuSans.ttf"), name="DejaVu Sans"),
+    ]
+    monkeypatch.setattr(fontManager, "ttflist", entries[::-1] if backwards else entries)
+    letter = "\u1d81"  # d with a palatal hook, which DejaVu Sans lacks
     assert draw_balance([after_task({f"cat {letter}": 3, "\U0010fffd": 1})], tmp_path / "x.png")
-    first, other = drawn[0].axes[0].get_yticklabels()[0].get_family()
-    assert first == "DejaVu Sans"
-    assert other.startswith("STIX")
+    families = drawn[0].axes[0].get_yticklabels()[0].get_family()
+    assert families == ["DejaVu Sans", "One with that letter"]
     assert not [warning for warning in recwarn if str(ord(letter)) in str(warning.message)]
 
 

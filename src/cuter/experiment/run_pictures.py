@@ -211,13 +211,17 @@ def _figure(width: float, height: float) -> Any:
 
 def _families(text: str) -> list[str]:
     """Return matplotlib's own font, then others that are installed and have characters it lacks."""
-    from matplotlib.font_manager import findfont, fontManager
+    from matplotlib.font_manager import FontProperties, findfont, fontManager
 
     families = [FONT]
     missing = set(map(ord, text)) - _characters(findfont(FONT))
-    for font in fontManager.ttflist if missing else ():
-        if "Last Resort" not in font.name and (more := missing & _characters(font.fname)):  # it has a box for each
-            families.append(font.name)
+    for family in sorted({font.name for font in fontManager.ttflist}):  # their own order changes with the machine
+        if not missing:
+            break
+        if "Last Resort" in family:  # it has a box for each
+            continue
+        if more := missing & _characters(findfont(FontProperties(family=[family]))):
+            families.append(family)
             missing -= more
     return families
 
