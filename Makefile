@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: install demo test lint format lock clean
+.PHONY: install demo test lint browser format lock clean
 
 install: $(STAMP)
 
@@ -26,6 +26,17 @@ lint: install
 
 test: lint
 	$(BIN)/python -m pytest -n 2
+
+# The tests of pages look at them in a browser: it and its driver, from the system's packages, where they are missing.
+browser:
+	@if { command -v chromium || command -v chromium-browser || command -v google-chrome; } && command -v chromedriver; \
+	then exit 0; \
+	elif ! command -v apt-get > /dev/null; \
+	then echo "no apt-get here: please install chromium and chromedriver yourself" >&2; exit 1; \
+	elif [ "$$(id -u)" -ne 0 ]; \
+	then echo "packages of the system are installed by root: sudo make browser" >&2; exit 1; \
+	else apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends chromium chromium-driver; \
+	fi
 
 format: install
 	$(BIN)/ruff check --fix .
