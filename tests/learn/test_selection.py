@@ -9,6 +9,7 @@ from cuter.learn.selection import (
     TWO_LABELS,
     UNSURE,
     Candidates,
+    as_in_published_code,
     by_thresholds,
     lacking,
     relative_to_image,
@@ -104,3 +105,24 @@ def test_what_is_kept_is_always_a_given_label(count: int, classes: int, seed: in
     for verdicts in (by_thresholds(some, torch.full((classes,), 0.3)), relative_to_image(some)):
         for row, (column, reason) in enumerate(zip(verdicts.columns.tolist(), verdicts.reasons, strict=True)):
             assert reason != KEPT or some.labels[row, column]
+
+
+@pytest.mark.parametrize(
+    ("scores", "labels", "scarce", "columns", "reason"),
+    [
+        ([0.2, 0.1, 0.1], [1, 0, 0], [0, 0, 0], {0}, KEPT),  # no threshold
+        ([0.2, 0.3, 0.1], [1, 0, 0], [0, 0, 0], {1}, OTHER_LABEL),
+        ([0.9, 0.8, 0.1], [1, 1, 0], [0, 0, 0], {0}, KEPT),  # a second object does not matter
+        ([0.9, 0.1, 0.1], [1, 1, 1], [0, 1, 1], {1, 2}, KEPT),  # drawn among what memory lacks, whatever it shows
+        ([0.5, 0.1, 0.1], [1, 1, 0], [0, 1, 0], {1}, UNSURE),
+        ([0.9, 0.1, 0.1], [0, 1, 0], [0, 1, 0], {1}, KEPT),
+    ],
+)
+def test_the_rule_of_the_published_code(
+    scores: list[float], labels: list[int], scarce: list[int], columns: set[int], reason: str
+) -> None:
+    generator = torch.Generator().manual_seed(0)
+    given, lacks = candidates([scores] * 40, [labels] * 40), torch.tensor(scarce, dtype=torch.bool)
+    verdicts = as_in_published_code(given, lacks, generator)
+    assert set(verdicts.columns.tolist()) == columns
+    assert set(verdicts.reasons) == {reason}

@@ -63,6 +63,7 @@ class Acts:
 
 
 WITH_MEMORY = Acts("with memory_images above 0", _remembers, ("memory_images",))
+WITH_REPLAY = Acts("with memory_images and replay_size above 0", _replays, ("memory_images", "replay_size"))
 WITH_CUT_OUTS = Acts("with keeper cut-outs", _cuts_out, ("keeper",))
 WITH_THRESHOLDS = Acts(
     "with keeper cut-outs and selection paper",
@@ -79,7 +80,8 @@ ACTS = {
     "memory_power": WITH_MEMORY,
     "memory_codec": WITH_MEMORY,
     "replay_size": Acts("with memory_images above 0", lambda s: _remembers(s) or not s.replay_size, ("memory_images",)),
-    "replay_draw": Acts("with memory_images and replay_size above 0", _replays, ("memory_images", "replay_size")),
+    "replay_draw": WITH_REPLAY,
+    "replay_weight": WITH_REPLAY,
     "replay_unknown": Acts(
         "on whole images that are replayed",
         lambda s: _replays(s) and not (_cuts_out(s) and s.fallback == "none"),
@@ -101,6 +103,10 @@ ACTS = {
     "tau2": WITH_THRESHOLDS,
     "alpha": Acts("with a regulariser", lambda s: s.regulariser != "none", ("regulariser",)),
     "attention_tokens": WITH_ATTENTION,
+    "attention_sees": WITH_ATTENTION,
+    "shared_lr": Acts(
+        "with head class-attention or label-graph", lambda s: s.head in ("class-attention", "label-graph"), ("head",)
+    ),
     "graph_nodes": WITH_GRAPH,
     "word_vectors": WITH_GRAPH,
     "word_dim": WITH_GRAPH,

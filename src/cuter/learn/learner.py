@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -47,7 +48,6 @@ from cuter.stream.labels import LabelSpace
 from cuter.stream.resize import resize
 
 FORMAT = 3  # of a saved learner
-SHARED_RATE = 0.1  # of head_lr: a step on what all classes share moves each logit through all of its numbers at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Learner:
         self.generator = torch.Generator().manual_seed(settings.seed)
         head = make_head(settings, backbone.embedding_dim, self.generator)
         self.model = Model(backbone, head).to(self.device).train()  # a loaded encoder comes in evaluation mode
-        self.criterion = asymmetric_loss
+        self.criterion = partial(asymmetric_loss, reduction=settings.class_reduction)
         self.augment = make_augment(settings.augment)
         if uses_localiser(settings) != (localiser is not None):
             raise ConfigError(f"localiser {settings.localiser!r} and the localiser that was handed over do not agree")
@@ -92,7 +92,7 @@ class Learner:
             backbone.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True
         )
         if shared := list(head.parameters()):
-            self.optimizer.add_param_group({"params": shared, "lr": SHARED_RATE * settings.head_lr})
+            self.optimizer.add_param_group({"params": shared, "lr": settings.shared_lr})
         self.steps = 0
 
     @classmethod
@@ -130,7 +130,8 @@ class Learner:
             loss = self.criterion(view.logits, told.labels, told.known) + self.regularise(view, told) + lesson.loss
             if len(replay):
                 replayed = self.model(self.augment(_unit(replay.images)).images)
-                loss = loss + self.criterion(replayed.logits, replay.labels, replay.known)
+                replay_loss = self.criterion(replayed.logits, replay.labels, replay.known)
+                loss = loss + self.settings.replay_weight * replay_loss
             kept = self.keeper(batch, view)  # before the step: images and cut-outs are seen by the same model
             self._step(loss)
             if len(replay):

@@ -24,6 +24,7 @@ from cuter.learn.regularisers import REGULARISERS, WEIGHTS
 from cuter.learn.selection import (
     Candidates,
     Verdicts,
+    as_in_published_code,
     by_thresholds,
     lacking,
     relative_to_image,
@@ -123,9 +124,12 @@ def make_keeper(settings: LearnerSettings, model: Model, memory: Memory) -> Keep
         thresholds = thresholds_by_frequency(frequency, settings.tau1, settings.tau2)
         return by_thresholds(candidates, thresholds.to(candidates.scores))
 
+    def as_published(candidates: Candidates) -> Verdicts:
+        return as_in_published_code(candidates, lacking(counts(candidates.scores.shape[1])), memory.generator)
+
     return CutOuts(
         model,
-        select=as_printed if settings.selection == "paper" else relative_to_image,
+        select={"paper": as_printed, "relative": relative_to_image, "published": as_published}[settings.selection],
         lacks=(lambda classes: lacking(counts(classes))) if settings.fallback == "whole-image" else None,
         wants=memory.wants,
     )

@@ -8,6 +8,7 @@ from torch import Tensor
 KEPT, OTHER_LABEL, UNSURE, TWO_LABELS = "kept", "another label", "unsure", "two labels"
 SECOND = 0.5  # a second score from here on means a second object (paper, Eq. 2)
 AS_CERTAIN = 0.95  # of the image's own score
+SCARCE_SCORE = 0.55  # least score for classes that memory lacks, in the published code
 CLEARLY_BELOW = 0.9  # of the first score; stricter keeps purer cut-outs, but nothing of some classes
 
 
@@ -57,6 +58,22 @@ def relative_to_image(candidates: Candidates) -> Verdicts:
     return _judge(
         column, is_given=second <= first, is_sure=first >= AS_CERTAIN * whole, is_alone=second < CLEARLY_BELOW * first
     )
+
+
+def as_in_published_code(candidates: Candidates, scarce: Tensor, generator: torch.Generator) -> Verdicts:
+    """Select as the code behind the published tables does, which is milder than Eq. 2.
+
+    A cut-out whose highest score, over all classes seen so far, is a given label is kept as that, whatever the score.
+    Where the image has labels that memory lacks, (C,) in `scarce`, the highest score must reach 0.55, and the class of
+    the cut-out is drawn among these labels.
+    """
+    wanted = candidates.labels & scarce.to(candidates.labels.device)
+    has_scarce = wanted.any(dim=1)
+    first, column = candidates.scores.max(dim=1)
+    is_given = candidates.labels.gather(1, column.unsqueeze(1))[:, 0] | has_scarce
+    column[has_scarce] = torch.multinomial(wanted[has_scarce].float().cpu(), 1, generator=generator)[:, 0].to(column)
+    is_sure = (first >= SCARCE_SCORE) | ~has_scarce
+    return _judge(column, is_given, is_sure, is_alone=torch.ones_like(is_sure))
 
 
 def _judge(columns: Tensor, is_given: Tensor, is_sure: Tensor, is_alone: Tensor) -> Verdicts:

@@ -32,8 +32,8 @@ class LearnerSettings(BaseModel):
     )
     memory: str = Field(
         "reservoir",
-        description="Memory policy, what stays within the budget: reservoir, balanced, prs, ocdm, gradient, herding or "
-        "cluster.",
+        description="Memory policy, what stays within the budget: reservoir, balanced, class-balanced, prs, ocdm, "
+        "gradient, herding or cluster.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
     memory_power: float | None = Field(
@@ -57,6 +57,11 @@ class LearnerSettings(BaseModel):
         "by-task",
         description="Head 'class-attention': tokens by-task, as in KRT, or by-class.",
         json_schema_extra=CHOSEN_BY_METHOD,
+    )
+    attention_sees: Literal["patches", "image"] = Field(
+        "image",
+        description="Head 'class-attention': what is scored: what tokens find in the patches, or with the embedding of "
+        "the whole image added to it.",
     )
     graph_nodes: Literal["labels", "images"] = Field(
         "labels",
@@ -111,10 +116,10 @@ class LearnerSettings(BaseModel):
         "the name of another backbone, which stays as it is.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
-    selection: Literal["paper", "relative"] = Field(
+    selection: Literal["paper", "relative", "published"] = Field(
         "paper",
-        description="Cut-outs: which are certain enough: paper (scores above tau1 or tau2, second score below 0.5), or "
-        "relative (about as certain as the whole image).",
+        description="Cut-outs: which are certain enough: paper (scores above tau1 or tau2, second score below 0.5), "
+        "relative (about as certain as the whole image), or published (as in the code behind the paper's tables).",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
     tau1: float = Field(0.55, ge=0, le=1, description="Selection 'paper': least score for classes that memory lacks.")
@@ -132,6 +137,7 @@ class LearnerSettings(BaseModel):
         json_schema_extra=CHOSEN_BY_METHOD,
     )
     replay_size: int = Field(6, ge=0, description="Items replayed in each step.")
+    replay_weight: float = Field(1.0, ge=0, description="Weight of the loss of replayed items; the stream has 1.")
     replay_draw: Literal["uniform", "by-class", "confused"] = Field(
         "uniform",
         description="How replayed items are drawn: uniform; by-class, from each class by turns; or confused, of "
@@ -161,11 +167,22 @@ class LearnerSettings(BaseModel):
         "sparse; there 0.1 or 0.01.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
+    class_reduction: Literal["mean", "sum"] = Field(
+        "mean",
+        description="Loss over the known classes of an image: their mean or their sum. With the mean a label weighs "
+        "less where more classes are known, as in replayed images.",
+    )
     lr: float = Field(2e-5, gt=0, description="Learning rate of AdamW for the backbone.")
     head_lr: float = Field(
         1e-3,
         gt=0,
-        description="Learning rate for what new classes bring to the head; what all classes share there has a tenth.",
+        description="Learning rate for what new classes bring to the head.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
+    shared_lr: float = Field(
+        1e-4,
+        gt=0,
+        description="Heads 'class-attention', 'label-graph': learning rate for what all classes share in the head.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
     weight_decay: float = Field(1e-4, ge=0, description="Weight decay of AdamW.")

@@ -17,9 +17,9 @@ def seen(count: int, dim: int = 16, seed: int = 0) -> Features:
     return Features(tokens.mean(dim=1), tokens, (3, 3), tokens)
 
 
-def head(by_class: bool, *blocks: int) -> ClassAttention:
+def head(by_class: bool, *blocks: int, sees_image: bool = True) -> ClassAttention:
     generator = torch.Generator().manual_seed(0)
-    one = ClassAttention(16, by_class, generator)
+    one = ClassAttention(16, by_class, generator, sees_image=sees_image)
     for count in blocks:
         one.grow(count, generator=generator)
     for parameter in one.parameters():
@@ -43,8 +43,9 @@ def answer(block: Attention, asking: torch.Tensor, others: torch.Tensor) -> torc
 
 
 @by_what
-def test_scores_are_those_of_a_block_of_attention(by_class: bool) -> None:
-    one, features = head(by_class, 2, 3), seen(4)
+@pytest.mark.parametrize("sees_image", [False, True])
+def test_scores_are_those_of_a_block_of_attention(by_class: bool, sees_image: bool) -> None:
+    one, features = head(by_class, 2, 3, sees_image=sees_image), seen(4)
     found = one(features)
     assert found.states is not None
     tokens = torch.cat(list(one.tokens))
@@ -61,6 +62,9 @@ def test_scores_are_those_of_a_block_of_attention(by_class: bool) -> None:
         for column in range(5):
             block, row = (0, column) if column < 2 else (1, column - 2)
             behind = answers[column] if by_class else answers[block]
+            if sees_image:
+                embedding = features.embedding[image]
+                behind = behind + (embedding - embedding.mean()) / (embedding.var(correction=0) + 1e-5).sqrt()
             logit = one.norms[block](behind) @ one.weights[block][row] + one.biases[block][row]
             torch.testing.assert_close(found.logits[image, column], logit)
 

@@ -49,7 +49,8 @@ def test_four_blocks_by_hand() -> None:
     """Two old classes o, p that came together; then two new ones n, m in three images, with soft labels of o and p.
 
     P(o | n) = (0.9 + 0.6) / 2 = 0.75, P(p | n) = 0.25, P(o | m) = 0.2, P(p | m) = 0.8; at least 0.3 counts.
-    By Bayes: P(n | o) = 1.5 / 1.7, P(m | o) = 0.2 / 1.7, P(n | p) = 0.5 / 1.3, P(m | p) = 0.8 / 1.3.
+    By Bayes, halved: P(n | o) = 1.5 / 1.7 / 2, P(m | o) = 0.2 / 1.7 / 2, P(n | p) = 0.5 / 1.3 / 2, too little, and
+    P(m | p) = 0.8 / 1.3 / 2.
     """
     counts = Correlation()
     counts.grow(2)
@@ -64,8 +65,8 @@ def test_four_blocks_by_hand() -> None:
     expected = [
         [0.8, 0.2, 0.25, 0],
         [0.2, 0.8, 0, 0.25],
-        [0.25, 0.125, 1, 0],
-        [0, 0.125, 0, 1],
+        [0.25, 0, 1, 0],
+        [0, 0.25, 0, 1],
     ]
     torch.testing.assert_close(counts.matrix(), torch.tensor(expected))
 

@@ -34,12 +34,12 @@ def test_old_classes_are_present_above_the_threshold_else_absent_but_never_again
 
 
 def test_the_token_loss_is_krts() -> None:
-    """KRT's loss is a sum over B · C labels + λ √(C / C_new) (1 - cos); ours is that, divided by B · C."""
+    """KRT's loss is a sum over 64 · C labels + λ √(C / C_new) (1 - cos); ours is that, divided by 64 · C."""
     generator = torch.Generator().manual_seed(0)
     old, new = torch.randn(5, 2, 7, generator=generator), torch.randn(5, 3, 7, generator=generator)
     flat_old, flat_new = torch.cat([old[:, 0], old[:, 1]], dim=1), torch.cat([new[:, 0], new[:, 1]], dim=1)
     krt = math.sqrt(12 / 4) * F.cosine_embedding_loss(flat_new, flat_old, torch.ones(5))
-    torch.testing.assert_close(token_loss(old, new, torch.Size([5, 12]), old_classes=8), krt / (5 * 12))
+    torch.testing.assert_close(token_loss(old, new, 12, old_classes=8), krt / (64 * 12))
 
 
 def test_the_token_loss_has_its_weight() -> None:
@@ -53,7 +53,7 @@ def test_the_token_loss_has_its_weight() -> None:
     ]
     assert losses[0] == 0
     torch.testing.assert_close(losses[2], 2 * losses[1])
-    torch.testing.assert_close(losses[1], 80 * token_loss(old, new, torch.Size([3, 2]), 1))
+    torch.testing.assert_close(losses[1], 80 * token_loss(old, new, 2, 1))
 
 
 def test_guesses_do_not_enter_memory(tiny: Backbone) -> None:

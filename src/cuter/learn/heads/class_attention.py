@@ -4,6 +4,10 @@ KRT (incremental cross-attention): a token that all tasks share asks; beside the
 one task, so it is asked once for each task, and what it brings back is scored by the rows of that task. Tokens and rows
 of earlier tasks are frozen. APPLE's decoder is not published: here each class has a token that asks for itself, and
 nothing is frozen.
+
+Both were published with backbones whose last features are trained by pooling over patches. In a transformer that was
+trained by its class token the patches of the last block carry little, so the embedding of the whole image, normalised,
+is added to what each token brings back (docs/methods.md has what it brings).
 """
 
 from __future__ import annotations
@@ -31,10 +35,11 @@ class ClassAttention(Head):
     The states are what the tokens brought back: (B, tasks, D), or (B, classes, D).
     """
 
-    def __init__(self, dim: int, by_class: bool, generator: torch.Generator | None = None):
+    def __init__(self, dim: int, by_class: bool, generator: torch.Generator | None = None, *, sees_image: bool = True):
         super().__init__()
         self.dim = dim
         self.by_class = by_class
+        self.sees_image = sees_image
         self.attention = Attention(dim, generator)
         self.shared = nn.Parameter(_random(1, dim, generator))
         self.tokens = nn.ParameterList()
@@ -68,7 +73,10 @@ class ClassAttention(Head):
         shared = self.shared.expand_as(tokens)
         asking, joining = (tokens, tokens[:, None]) if self.by_class else (shared, torch.stack([shared, tokens], dim=1))
         answers = self.attention(asking, joining, features.tokens)
-        parts = torch.split(answers, [len(block) for block in self.tokens], dim=1)  # one answer a task, or one a class
+        scored = answers
+        if self.sees_image:
+            scored = answers + F.layer_norm(features.embedding, features.embedding.shape[1:]).unsqueeze(1)
+        parts = torch.split(scored, [len(block) for block in self.tokens], dim=1)  # one per task, or one per class
         rows = zip(parts, self.norms, self.weights, self.biases, strict=True)
         logits = [(norm(part) * weight).sum(dim=2) + bias for part, norm, weight, bias in rows]
         return Scores(torch.cat(logits, dim=1), answers)
@@ -123,4 +131,5 @@ def _random(rows: int, columns: int, generator: torch.Generator | None) -> Tenso
 @HEADS.register("class-attention")
 def class_attention(settings: LearnerSettings, dim: int, generator: torch.Generator) -> Head:
     """Make a head of tokens that ask the patches."""
-    return ClassAttention(dim, settings.attention_tokens == "by-class", generator)
+    by_class, sees_image = settings.attention_tokens == "by-class", settings.attention_sees == "image"
+    return ClassAttention(dim, by_class, generator, sees_image=sees_image)

@@ -5,6 +5,7 @@ from torch import Tensor, nn
 
 TOGETHER = 0.4  # a new class counts as coming with another new one from this share on (AGCN's code)
 ACROSS = 0.3  # the same between an old and a new class
+HALF = 0.5  # of Bayes' rule from old to new classes (AGCN's code): an edge needs twice the share
 NEIGHBOURS = 0.25  # what all neighbours of a class weigh together; itself it weighs 1
 
 
@@ -52,7 +53,7 @@ class Correlation(nn.Module):
         together = _share(self.both, self.asked).fill_diagonal_(0)
         new = normalised(rescaled(together, TOGETHER) + torch.eye(len(together)).to(together))
         old_given_new = _share(self.soft_both, self.hard)
-        new_given_old = _share(self.soft_both, self.soft).T
+        new_given_old = HALF * _share(self.soft_both, self.soft).T
         above = torch.cat([self.kept, rescaled(old_given_new, ACROSS)], dim=1)
         below = torch.cat([rescaled(new_given_old, ACROSS), new], dim=1)
         return torch.cat([above, below])

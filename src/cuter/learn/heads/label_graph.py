@@ -87,13 +87,14 @@ class LabelGraph(Head):
 class LookForLabels(nn.Module):
     """What each class finds in an image, as one vector: attention from label embeddings to patches.
 
-    AGCN++ calls it a partial label encoder; how it is built is not published.
+    AGCN++ calls it a partial label encoder; how it is built is not published. What is found counts for nothing at the
+    start: attention is uniform then, the same vector for every class, and would drown the label embeddings.
     """
 
     def __init__(self, dim: int, word_dim: int, generator: torch.Generator | None):
         super().__init__()
         self.asks = nn.Parameter(_uniform(word_dim, dim, generator))
-        self.brings = nn.Parameter(_uniform(dim, word_dim, generator))
+        self.brings = nn.Parameter(torch.zeros(dim, word_dim))
 
     def forward(self, labels: Tensor, patches: Tensor) -> Tensor:
         """Return (B, C, word_dim) for label embeddings (C, word_dim) and patches (B, n, D)."""

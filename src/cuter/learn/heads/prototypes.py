@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 import torch.nn.functional as F
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cuter.learn.settings import LearnerSettings
 
 MOMENTUM = 0.95  # of a mean, for each step that shows its class (NsCE)
+WARM = 20  # steps after which the plain mean over steps has come to this momentum: 1 - 1/20
 POSITIVE_COSINE = 0.5  # from here on a label counts as given (CUTER, appendix) …
 POSITIVE_SCORE = 0.8  # … and so it gets the score from which on the field counts a label as given
 STEEPNESS = 10.0  # of the score as the cosine passes that point; the order of images by score does not depend on it
@@ -28,21 +29,31 @@ class Prototypes(LinearHead):
 
     Means are of embeddings of length 1, and they follow the stream and the replay by `MOMENTUM`: iCaRL's means of all
     that memory holds would need a pass over memory before every prediction, and old embeddings would not do, because
-    features move. A class that was never shown has no mean: its cosine is 0.
+    features move. The first steps that show a class weigh the same, so that no mean depends on its first batch alone.
+    A class that was never shown has no mean: its cosine is 0.
     """
 
     means: Tensor
+    steps: Tensor
 
     def __init__(self, dim: int):
         super().__init__(dim)
         self.register_buffer("means", torch.zeros(0, dim))
+        self.register_buffer("steps", torch.zeros(0))  # that have shown each class, up to WARM
 
     def grow(
         self, count: int, device: torch.device | None = None, generator: torch.Generator | None = None
     ) -> list[nn.Parameter]:
         """Add `count` classes without a mean."""
         self.means = torch.cat([self.means, self.means.new_zeros(count, self.dim)]).to(device)
+        self.steps = torch.cat([self.steps, self.steps.new_zeros(count)]).to(device)
         return super().grow(count, device, generator)
+
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        """Take the means of learners that were saved before steps were counted as warm."""
+        means = state_dict[f"{prefix}means"]
+        state_dict.setdefault(f"{prefix}steps", WARM * (means != 0).any(dim=1).to(means))
+        super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def cosines(self, embedding: Tensor) -> Tensor:
         """Return the cosines (B, C) of embeddings (B, D) to the class means."""
@@ -63,9 +74,9 @@ class Prototypes(LinearHead):
         shown = batch.labels.any(dim=0)
         labels = batch.labels[:, shown].to(units)
         now = (labels.T @ units) / labels.sum(dim=0).unsqueeze(1)
-        before = self.means[shown]
-        is_first = (before == 0).all(dim=1, keepdim=True)
-        self.means[shown] = torch.where(is_first, now, MOMENTUM * before + (1 - MOMENTUM) * now)
+        self.steps[shown] = (self.steps[shown] + 1).clamp(max=WARM)
+        share = (1 / self.steps[shown]).clamp(min=1 - MOMENTUM).unsqueeze(1)
+        self.means[shown] = (1 - share) * self.means[shown] + share * now
 
     def follow_replay(self, batch: Batch, embedding: Tensor) -> None:
         """Do the same for what was replayed: the means of old classes move with the features."""

@@ -12,7 +12,8 @@ METHODS.register("apple")(
             "attention_tokens": "by-class",
             "teacher": "pseudo",
             "pseudo_threshold": "by-class",
-            "head_lr": 3e-3,  # as in KRT
+            "head_lr": 3e-3,
+            "shared_lr": 1e-4,
         },
     )
 )

@@ -11,7 +11,7 @@ BETTER = {  # what goes beyond the paper; docs/cuter.md tells what each brings
     "stream_unknown": "absent-if-sure",
 }
 CUTER = PAPER | BETTER
-CUTREP = CUTER | {"memory": "reservoir", "replay_draw": "uniform", "fallback": "none"}
+CUTREP = {"keeper": "cut-outs", "selection": "relative"}  # all else is as in the methods that it is compared with
 
 METHODS.register("cuter")(
     Recipe("Replays cut-outs that are certain to show one class, from a memory that balances the classes.", CUTER)
@@ -24,7 +24,10 @@ METHODS.register("cuter-frozen")(
     )
 )
 METHODS.register("cutrep")(
-    Recipe("Replays cut-outs from a reservoir, without re-balancing (the paper's Cut.Rep).", CUTREP)
+    Recipe(
+        "Replays cut-outs from a reservoir, without re-balancing (the paper's Cut.Rep).",
+        CUTREP | {"memory": "reservoir"},
+    )
 )
 for name in REGULARISERS:
     METHODS.register(f"cuter+{name}")(Recipe(f"CUTER with the regulariser {name}.", CUTER | {"regulariser": name}))

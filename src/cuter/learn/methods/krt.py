@@ -8,7 +8,8 @@ KRT = {
     "teacher": "pseudo",
     "pseudo_threshold": "running",
     "token_weight": 80.0,  # on VOC; on COCO 100
-    "head_lr": 3e-3,  # rows see features that a norm made two to four times smaller than an embedding
+    "head_lr": 3e-3,
+    "shared_lr": 1e-4,
 }
 
 METHODS.register("krt")(

@@ -7,7 +7,7 @@ METHODS.register("nsce")(
         "Keeps class means apart and the classifier from being sparse, and replays classes that it confuses.",
         {
             "keeper": "whole-images",
-            "memory": "balanced",
+            "memory": "class-balanced",
             "head": "prototypes",
             "separation": 0.1,
             "replay_draw": "confused",

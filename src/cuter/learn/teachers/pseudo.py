@@ -18,6 +18,8 @@ from cuter.stream.batch import Batch
 if TYPE_CHECKING:
     from cuter.learn.settings import LearnerSettings
 
+KRT_BATCH = 64  # images per batch in KRT's configuration, over which its classification loss is a sum
+
 
 @TEACHERS.register("pseudo")
 class PseudoLabels(Teacher):
@@ -53,7 +55,7 @@ class PseudoLabels(Teacher):
         known[:, :old] = True
         loss = view.logits.new_zeros(())
         if self.token_weight and opinion.states is not None and view.states is not None:
-            loss = self.token_weight * token_loss(opinion.states, view.states, view.logits.shape, old)
+            loss = self.token_weight * token_loss(opinion.states, view.states, view.logits.shape[1], old)
         return Lesson(replace(batch, labels=labels, known=known), loss, opinion.logits)
 
     def state_dict(self) -> dict[str, Any]:
@@ -66,11 +68,10 @@ class PseudoLabels(Teacher):
         self.thresholds.load_state_dict(state["thresholds"])
 
 
-def token_loss(old: Tensor, new: Tensor, shape: torch.Size, old_classes: int) -> Tensor:
-    """Return √(C / C_new) · (1 - cos) of what old tokens bring back (B, tasks, D), all side by side, divided by B · C.
+def token_loss(old: Tensor, new: Tensor, classes: int, old_classes: int) -> Tensor:
+    """Return √(C / C_new) · (1 - cos) of what old tokens bring back (B, tasks, D), all side by side, divided by 64 · C.
 
-    KRT weighs it by λ against a sum over images and classes (B, C), where ours is a mean: dividing keeps the balance.
+    KRT weighs it by λ against a sum over 64 images and C classes, where ours is a mean: dividing keeps the balance.
     """
-    images, classes = shape
     cosines = F.cosine_similarity(new[:, : old.shape[1]].flatten(1), old.flatten(1), dim=1)
-    return (1 - cosines).mean() * math.sqrt(classes / (classes - old_classes)) / (images * classes)
+    return (1 - cosines).mean() * math.sqrt(classes / (classes - old_classes)) / (KRT_BATCH * classes)
