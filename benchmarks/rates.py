@@ -2,7 +2,7 @@
 
     python benchmarks/rates.py --data-root VOCdevkit --backbone FOLDER                 # rates, ten minutes on one core
     python benchmarks/rates.py --data-root VOCdevkit --backbone FOLDER --what replay   # weight of replay, mean or sum
-    python benchmarks/rates.py --data-root VOCdevkit --backbone FOLDER --what heads    # what class attention sees
+    python benchmarks/rates.py --data-root VOCdevkit --backbone FOLDER --what heads    # what heads see, what predicts
 
 The features of all images are computed once, without augmentation. The learners are those of `cuter run`, with the same
 stream, memory and tests, on images of one pixel whose value is the number of an image: a stand-in for the backbone
@@ -26,7 +26,6 @@ from cuter.backbone.features import Features
 from cuter.learn.settings import LearnerSettings
 from cuter.measure.metrics import multilabel_scores
 from cuter.measure.protocol import seen_samples
-from cuter.paper.statistics import Spread
 from cuter.settings import validated
 from cuter.stream.images import read_images
 from cuter.stream.samples import Sample, pick
@@ -144,23 +143,25 @@ def replay() -> Iterable[Trial]:
 
 
 def heads() -> Iterable[Trial]:
-    """What the embedding of the image brings to a head of class attention."""
+    """What the embedding of the image brings to class attention, and class means or rows to prototypes."""
     for method, sees in itertools.product(("krt", "apple"), ("patches", "image")):
         yield method, {"attention_sees": sees}
+    for method, scores in itertools.product(("icarl", "nsce"), ("means", "rows")):
+        yield method, {"prototype_scores": scores}
 
 
 TRIALS = {"rates": rates, "replay": replay, "heads": heads}
 
 
-def table(title: str, results: Mapping[str, list[tuple[float, float]]]) -> str:
-    lines = [f"| {title} | average mAP | last mAP |", "|---|---:|---:|"]
-    for name, pairs in results.items():
-        cells = []
-        for kind in (0, 1):
-            spread = Spread.of(dict(enumerate(pair[kind] for pair in pairs)))
-            assert spread is not None
-            cells.append(f"{spread.mean:.1f}" + ("" if spread.std is None else f" ± {spread.std:.1f}"))
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+def table(method: str, results: Mapping[tuple[Any, ...], list[tuple[float, float]]], fields: Sequence[str]) -> str:
+    """Return average / last mAP, means over seeds, in Markdown: rows by the first field, columns by the second."""
+    columns = list(dict.fromkeys(values[1:] for values in results))
+    heads = [f"{fields[1]} {values[0]}" if values else "average / last mAP" for values in columns]
+    lines = [f"| `{method}`, {fields[0]} | {' | '.join(heads)} |", "|---|" + "---:|" * len(columns)]
+    for row in dict.fromkeys(values[0] for values in results):
+        pairs = [results[(row, *column)] for column in columns]
+        cells = [" / ".join(f"{sum(kind) / len(kind):.1f}" for kind in zip(*seeds, strict=True)) for seeds in pairs]
+        lines.append(f"| {row} | {' | '.join(cells)} |")
     return "\n".join(lines)
 
 
@@ -179,15 +180,14 @@ def main() -> None:
     console = Console(stderr=True)
     experiment = Experiment(given, console)
     trials = [(method, options) for method, options in TRIALS[given.what]() if not given.only or method in given.only]
-    results: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    results: dict[str, dict[tuple[Any, ...], list[tuple[float, float]]]] = {}
     for method, options in track(trials, "runs", console=console):
-        name = ", ".join(
-            f"{field} {value:g}" if isinstance(value, float) else str(value) for field, value in options.items()
-        )
-        results.setdefault(method, {})[name] = [experiment.run(method, seed, **options) for seed in range(given.seeds)]
-        console.print(method, name, [f"{a:.1f} / {b:.1f}" for a, b in results[method][name]])
+        values = [experiment.run(method, seed, **options) for seed in range(given.seeds)]
+        results.setdefault(method, {})[tuple(options.values())] = values
+        console.print(method, options, [f"{average:.1f} / {last:.1f}" for average, last in values])
+    fields = {method: list(options) for method, options in trials}
     for method, rows in results.items():
-        print(f"\n{table(f'`{method}`', rows)}")
+        print(f"\n{table(method, rows, fields[method])}")
 
 
 if __name__ == "__main__":

@@ -94,15 +94,18 @@ def test_classes_that_have_left_memory_are_passed_over() -> None:
 
 
 def test_a_learner_looks_with_what_it_predicts_by(tiny: Backbone) -> None:
-    """Every image looks like both classes to class means that are the same."""
+    """Every image looks like both classes to rows that score all images high."""
     one = Learner.create("nsce", backbone=tiny, device="cpu", confusion_steps=2, memory_images=20)
-    pixels = torch.randint(256, (6, 3, 32, 32), dtype=torch.uint8)
+    pixels = torch.randint(256, (6, 3, 32, 32), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
     labels = [["a"]] * 3 + [["b"]] * 3
-    for number in range(3):
-        one.observe(Batch.of(pixels, labels, ids=[f"{number} {n}" for n in range(6)]))
+    one.observe(Batch.of(pixels, labels, ids=[f"0 {n}" for n in range(6)]))
+    one.observe(Batch.of(pixels, labels, ids=[f"1 {n}" for n in range(6)]))
+    with torch.no_grad():
+        one.model.head.biases[0].fill_(9.0)  # type: ignore[index]
+    one.observe(Batch.of(pixels, labels, ids=[f"2 {n}" for n in range(6)]))
     assert one.confusion.pairs == [(0, 1), (1, 0)]
     with torch.no_grad():
-        one.model.head.means[0] *= -1  # type: ignore[index]
+        one.model.head.biases[0][0] = -9.0  # type: ignore[index]
     one.observe(Batch.of(pixels, labels, ids=[f"3 {n}" for n in range(6)]))
     one.observe(Batch.of(pixels, labels, ids=[f"4 {n}" for n in range(6)]))
     assert one.confusion.pairs == [(0, 1)], "nothing looks like a any more"

@@ -102,6 +102,7 @@ ACTS = {
     "tau1": WITH_THRESHOLDS,
     "tau2": WITH_THRESHOLDS,
     "alpha": Acts("with a regulariser", lambda s: s.regulariser != "none", ("regulariser",)),
+    "prototype_scores": Acts("with head prototypes", lambda s: s.head == "prototypes", ("head",)),
     "attention_tokens": WITH_ATTENTION,
     "attention_sees": WITH_ATTENTION,
     "shared_lr": Acts(

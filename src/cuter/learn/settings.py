@@ -63,6 +63,12 @@ class LearnerSettings(BaseModel):
         description="Head 'class-attention': what is scored: what tokens find in the patches, or with the embedding of "
         "the whole image added to it.",
     )
+    prototype_scores: Literal["means", "rows"] = Field(
+        "means",
+        description="Head 'prototypes': what predicts: cosines to class means, as in iCaRL, or the rows that are "
+        "trained, as in NsCE.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
     graph_nodes: Literal["labels", "images"] = Field(
         "labels",
         description="Head 'label-graph': nodes of labels, as in AGCN, or of labels as they show in images (AGCN++).",

@@ -78,6 +78,15 @@ def test_scores_pass_the_threshold_where_cosines_pass_a_half_and_have_their_orde
     np.testing.assert_allclose(scores[:, 2], never_shown, rtol=1e-5)
 
 
+def test_rows_may_predict_too() -> None:
+    head = Prototypes(3, by_means=False)
+    head.grow(2)
+    torch.nn.init.ones_(head.weights[0])
+    head.means.fill_(7.0)
+    embedding = torch.tensor([[1.0, 2.0, 3.0]])
+    assert head.judge(seen(embedding)).tolist() == [[6.0, 6.0]]
+
+
 def test_what_is_trained_are_rows_not_means() -> None:
     head = Prototypes(3)
     head.grow(2)

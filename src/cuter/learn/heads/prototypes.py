@@ -1,4 +1,4 @@
-"""Prototypes: rows that are trained, class means that predict (iCaRL, Rebuffi et al. 2017; NsCE, Wang et al. 2024)."""
+"""Prototypes: rows that are trained beside class means (iCaRL, Rebuffi et al. 2017; NsCE, Wang et al. 2024)."""
 
 from __future__ import annotations
 
@@ -30,14 +30,16 @@ class Prototypes(LinearHead):
     Means are of embeddings of length 1, and they follow the stream and the replay by `MOMENTUM`: iCaRL's means of all
     that memory holds would need a pass over memory before every prediction, and old embeddings would not do, because
     features move. The first steps that show a class weigh the same, so that no mean depends on its first batch alone.
-    A class that was never shown has no mean: its cosine is 0.
+    A class that was never shown has no mean: its cosine is 0. With `by_means` images are predicted by them (iCaRL),
+    else by the rows, which the means only keep apart (NsCE).
     """
 
     means: Tensor
     steps: Tensor
 
-    def __init__(self, dim: int):
+    def __init__(self, dim: int, by_means: bool = True):
         super().__init__(dim)
+        self.by_means = by_means
         self.register_buffer("means", torch.zeros(0, dim))
         self.register_buffer("steps", torch.zeros(0))  # that have shown each class, up to WARM
 
@@ -64,6 +66,8 @@ class Prototypes(LinearHead):
 
         So F1 at the threshold 0.8 is that of the rule 'positive where the cosine exceeds 0.5'.
         """
+        if not self.by_means:
+            return super().judge(features)
         at_border = math.log(POSITIVE_SCORE / (1 - POSITIVE_SCORE))
         return at_border + STEEPNESS * (self.cosines(features.embedding) - POSITIVE_COSINE)
 
@@ -86,4 +90,4 @@ class Prototypes(LinearHead):
 @HEADS.register("prototypes")
 def prototypes(settings: LearnerSettings, dim: int, generator: torch.Generator) -> Head:
     """Make a head with class means."""
-    return Prototypes(dim)
+    return Prototypes(dim, by_means=settings.prototype_scores == "means")

@@ -9,6 +9,7 @@ METHODS.register("nsce")(
             "keeper": "whole-images",
             "memory": "class-balanced",
             "head": "prototypes",
+            "prototype_scores": "rows",
             "separation": 0.1,
             "replay_draw": "confused",
         },
