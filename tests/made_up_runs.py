@@ -67,6 +67,7 @@ def write_run(
         "config": config,
         "memory_items": lines[-2]["memory"],
         "skipped": {},
+        "steps": step,
         "images": 60,
         "train_seconds": 8.0,
         "train_images_per_second": 7.5,

@@ -25,7 +25,7 @@ def known_rates(jobs: Sequence[Job], out: Path, at_once: int) -> Rates:
     measured = _read(out)
     found: dict[str, list[float]] = {}
     for job in jobs:
-        if (summary := job.summary) is not None:
+        if (summary := job.summary_here) is not None:  # how fast other machines are says nothing
             seconds = summary["train_seconds"] + summary["test_seconds"]
             found.setdefault(job.row.name, []).append(seconds / max(summary["steps"], 1))
     at_once = _at_a_time(jobs, at_once)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from cuter.experiment.history import read_metrics
 from cuter.measure.metrics import FIGURES
 
 Line = dict[str, Any]
@@ -77,7 +75,6 @@ COLUMNS: dict[str, Column] = {
 }
 
 
-def read_figures(folder: Path, summary: Line, columns: tuple[str, ...]) -> dict[str, float | None]:
+def read_figures(summary: Line, tests: Sequence[Line], columns: tuple[str, ...]) -> dict[str, float | None]:
     """Return the figures of a finished run."""
-    tests = [line for line in read_metrics(folder / "metrics.jsonl") if "test" in line]
     return {name: COLUMNS[name].read(summary, tests[-1]) for name in columns}

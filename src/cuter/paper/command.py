@@ -80,6 +80,15 @@ def paper(
     ] = None,
     jobs: Jobs = None,
     ray: Ray = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Folder to commit, as docs/results/voc-full: each finished run leaves a small JSON file there, and "
+            "counts as finished wherever the folder is; table.md, table.csv and the figures are copied to it.",
+            show_default=False,
+        ),
+    ] = None,
     dry_run: DryRun = False,
     device: Annotated[str, typer.Option(help="cpu, cuda, mps, or auto.")] = "auto",
     print_json: PrintJson = False,
@@ -111,6 +120,8 @@ def paper(
         assessed = name in assessment_names()
         if assessed and seeds is not None:
             raise ConfigError(f"{name} learns nothing: --seeds has no effect; --set seed={seeds} draws other images")
+        if assessed and results:
+            raise ConfigError(f"{name} learns nothing, so no run is finished: --results has no effect")
         if assessed and (jobs or ray):
             raise ConfigError(f"{name} looks at one backbone after the other, here: --jobs and --ray have no effect")
         seeds = seeds or (1 if assessed else load_suite(name).seeds(scale))
@@ -123,8 +134,10 @@ def paper(
         return
 
     def find_runs(place: Place) -> Order:
-        order = prepare(name, request, backbone or [], out, place=place, at_once=jobs)
+        order = prepare(name, request, backbone or [], out, place=place, at_once=jobs, results=results)
         _tell_what_is_not_set(order)
+        for line in order.results.lines(order.jobs) if order.results else ():
+            _say(line)
         return order
 
     obey(find_runs, place_of(device, ray if jobs != 0 else None), dry_run, print_json)
@@ -144,13 +157,14 @@ def obey(
             for line in making.tell_what_is_left(order, console):
                 _say(line)
             return
+        making.keep_results(order)  # before hours are spent: a file that says something else is an error
         try:
             failures = making.run_what_is_left(order, console) if order.at_once else []
         except Interrupted:
             done = sum(job.summary is not None for job in order.unique)
             _say(f"Stopped with {done} of {len(order.unique)} runs finished. Go on with:  {_command()}")
             raise typer.Exit(130) from None
-    record = making.make_table(order, console, _command())
+    record = making.make_table(order, console, _portable_command())
     _say(f"The table is in {order.folder}")
     if print_json:
         typer.echo(json.dumps(record))
@@ -224,6 +238,20 @@ def _tell_what_is_not_set(order: Order) -> None:
 
 def _command() -> str:
     return shlex.join(["cuter", *sys.argv[1:]])
+
+
+def _portable_command() -> str:
+    """Return the command with the last names of paths from the root: what a table says is read elsewhere."""
+    pairs = [argument.rpartition("=") for argument in sys.argv[1:]]
+    return shlex.join(
+        [
+            "cuter",
+            *(
+                name + equals + (Path(value).name if Path(value).is_absolute() else value)
+                for name, equals, value in pairs
+            ),
+        ]
+    )
 
 
 def _say(text: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +12,7 @@ from typing import Self
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskID, TextColumn
 
+from cuter.errors import CuterError
 from cuter.paper.carry_out import Failure
 from cuter.paper.jobs import Job
 from cuter.paper.progress import position
@@ -22,8 +23,11 @@ LOOK = 1.0  # seconds between two looks into the folder of a run
 class PaperDisplay:
     """A bar over all runs and one for each run under way; without a terminal a line for each event."""
 
-    def __init__(self, console: Console, jobs: Sequence[Job], steps: Sequence[int]):
+    def __init__(
+        self, console: Console, jobs: Sequence[Job], steps: Sequence[int], keep: Callable[[Job], None] | None = None
+    ):
         self.console = console
+        self.keep = keep  # is given each run that is finished
         self.steps = {job.folder: count for job, count in zip(jobs, steps, strict=True)}
         done = {job.folder: self.steps[job.folder] for job in jobs if job.summary is not None}
         self.done: dict[Path, int] = done | {
@@ -73,6 +77,11 @@ class PaperDisplay:
         took = f" in {timedelta(seconds=round(seconds))}" if seconds else " by another process"
         average, last = (f"{summary[when]['map'] or 0:.1f}" for when in ("average", "last"))
         self._line(f"{job.name} finished{took}: mAP {average} average, {last} last ({self._standing()})")
+        if self.keep is not None:
+            try:
+                self.keep(job)
+            except CuterError as error:  # the others go on; at the end it is told again
+                self._line(f"error: {error}")
 
     def failed(self, failure: Failure) -> None:
         """Tell that a run failed; what it said is shown at the end."""

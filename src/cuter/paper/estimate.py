@@ -58,7 +58,7 @@ def estimate(jobs: Sequence[Job], steps: Mapping[Path, int], rates: Mapping[str,
 
 def _bytes(jobs: Sequence[Job], left: Sequence[Job]) -> float:
     """Return the room that runs will need: as much as finished ones have, else a checkpoint each by its parts."""
-    sizes = [_size(job.folder) for job in jobs if job.summary is not None]
+    sizes = [_size(job.folder) for job in jobs if job.summary_here is not None]
     if sizes:
         return len(left) * sum(sizes) / len(sizes)
     backbones = {name: load_backbone(name) for name in {job.config.backbone for job in left}}

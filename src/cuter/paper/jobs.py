@@ -7,13 +7,15 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import yaml
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from cuter.errors import CheckpointError, ConfigError, CuterError
 from cuter.experiment.config import RunConfig, load_config, with_absolute_paths
 from cuter.experiment.directory import RunDirectory
+from cuter.experiment.history import Line, read_metrics
 from cuter.paper.suite import Row, Suite
 from cuter.settings import validated
 
@@ -21,6 +23,8 @@ from cuter.settings import validated
 # digits, as other hardware and other versions do: a table that moves to another machine must not begin anew, and
 # environment.json in the folder of each run tells where it was made.
 WITHOUT_EFFECT = ("device", "workers", "checkpoint_steps", "checkpoint_minutes", "track")
+# Of these the last name is the same on any machine, as VOCdevkit; a name of a hub or of the package is one as well.
+PLACES = ("data_root", "backbone", "localiser", "word_vectors", "class_order")
 # Fields that --set leaves to other options.
 OWN_OPTIONS = {
     "seed": "--seeds",
@@ -45,6 +49,35 @@ class Request:
     device: str = "auto"
 
 
+class KeptRun(BaseModel):
+    """A finished run without its folder: all that a table and its figures need of it, with no path of a machine."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    format: Literal[1]
+    config: dict[str, Any]
+    environment: dict[str, Any] | None
+    launches: list[str]  # when, and by which version of the code
+    summary: dict[str, Any]
+    tests: list[Line] = Field(min_length=1)  # of metrics.jsonl
+
+    @field_validator("summary")
+    @classmethod
+    def _is_one(cls, summary: dict[str, Any]) -> dict[str, Any]:
+        for name in ("average", "last", "mean_forgetting", "memory_items", "steps", "train_images_per_second"):
+            if name not in summary:
+                raise ValueError(f"{name} is missing")
+        return summary
+
+    @field_validator("tests")
+    @classmethod
+    def _are_tests(cls, tests: list[Line]) -> list[Line]:
+        for name in ("test", "localisation", "classes"):
+            if any(name not in line for line in tests):
+                raise ValueError(f"{name} is missing")
+        return tests
+
+
 @dataclass(frozen=True)
 class Job:
     """One run of a table: a row with a seed."""
@@ -53,6 +86,7 @@ class Job:
     seed: int
     config: RunConfig
     folder: Path
+    kept: KeptRun | None = None  # what a results folder has of it; the folder of the run then need not be there
 
     @property
     def name(self) -> str:
@@ -61,11 +95,23 @@ class Job:
 
     @property
     def summary(self) -> dict[str, Any] | None:
-        """The result, if the run is finished; a damaged one counts as none, and the run itself tells what to do."""
+        """The result, if the run is finished, wherever that was."""
+        return self.kept.summary if self.kept else self.summary_here
+
+    @property
+    def summary_here(self) -> dict[str, Any] | None:
+        """The result in its folder; a damaged one counts as none, and the run itself tells what to do."""
         try:
             return RunDirectory(self.folder).finished
         except CheckpointError:
             return None
+
+    @property
+    def tests(self) -> list[Line]:
+        """What was noted after each task."""
+        if self.kept:
+            return self.kept.tests
+        return [line for line in read_metrics(self.folder / "metrics.jsonl") if "test" in line]
 
     @property
     def begun(self) -> bool:
@@ -75,8 +121,18 @@ class Job:
     @property
     def environment(self) -> dict[str, Any] | None:
         """In what surroundings the run was begun, once it was."""
+        if self.kept:
+            return self.kept.environment
         file = self.folder / "environment.json"
         return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
+
+    @property
+    def launches(self) -> list[str]:
+        """When and by which version of the code it was started, and let go on."""
+        if self.kept:
+            return self.kept.launches
+        file = self.file("launches")
+        return file.read_text(encoding="utf-8").splitlines() if file.is_file() else []
 
     def file(self, ending: str) -> Path:
         """Return a file that belongs to the run but is not its own: jobs/NAME.log beside runs/NAME."""
@@ -85,7 +141,22 @@ class Job:
 
 def digest(config: RunConfig) -> str:
     """Return a checksum of all that decides the result of a run."""
+    return _checksum(with_absolute_paths(config).model_dump(mode="json", exclude=set(WITHOUT_EFFECT)))
+
+
+def portable(config: RunConfig) -> dict[str, Any]:
+    """Return all that decides the result of a run, data and backbone by their last names: the same on any machine."""
     values = with_absolute_paths(config).model_dump(mode="json", exclude=set(WITHOUT_EFFECT))
+    names = {field: Path(values[field]).name for field in PLACES if isinstance(values[field], str)}
+    return values | names
+
+
+def portable_digest(config: RunConfig) -> str:
+    """Return a checksum that a run has on any machine."""
+    return _checksum(portable(config))
+
+
+def _checksum(values: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from cuter.paper.jobs import Job, Request, parse_backbones, plan_jobs
 from cuter.paper.page import render
 from cuter.paper.record import write_results
 from cuter.paper.results import collect
+from cuter.paper.results_folder import ResultsFolder, keep_result, read_results_folder
 from cuter.paper.streams import check_backbones, steps_of
 from cuter.paper.suite import Suite, load_suite
 from cuter.paper.tables import terminal
@@ -43,6 +45,7 @@ class Order:
     place: Place
     at_once: int
     jobs: list[Job]
+    results: ResultsFolder | None = None  # where finished runs leave files, which count as finished runs
 
     @property
     def unique(self) -> list[Job]:
@@ -60,14 +63,31 @@ def place_of(device: str, address: str | None) -> AbstractContextManager[Place]:
 
 
 def prepare(
-    name: str, request: Request, backbones: Sequence[str], out: Path, *, place: Place, at_once: int | None
+    name: str,
+    request: Request,
+    backbones: Sequence[str],
+    out: Path,
+    *,
+    place: Place,
+    at_once: int | None,
+    results: Path | None = None,
 ) -> Order:
-    """Check what is asked of one of the paper's tables and tell which runs it is made of; nothing is written."""
+    """Check what is asked of one of the paper's tables and tell which runs it is made of; nothing is written.
+
+    With a results folder and nothing to run, data and backbone that are not named are those of its files.
+    """
     suite = load_suite(name)
+    kept = None if results is None else read_results_folder(results)
+    if kept is not None and at_once == 0:
+        if request.data_root is None and (data := kept.only("data_root")) is not None:
+            request = replace(request, data_root=Path(data))
+        if not backbones and (backbone := kept.only("backbone")) is not None:
+            backbones = [backbone]
     named = parse_backbones(backbones, suite)
     request = replace(request, backbones=named)
     suite = suite.for_backbones(list(named))
-    return order(suite, request, out, f"{name}-{request.scale}", place=place, at_once=at_once)
+    made = order(suite, request, out, f"{name}-{request.scale}", place=place, at_once=at_once)
+    return made if kept is None else replace(made, jobs=kept.attach(made.jobs), results=kept)
 
 
 def order(suite: Suite, request: Request, out: Path, folder: str, *, place: Place, at_once: int | None) -> Order:
@@ -109,21 +129,40 @@ def tell_what_is_left(order: Order, console: Console) -> list[str]:
 
 def run_what_is_left(order: Order, console: Console) -> list[Failure]:
     """Carry out all runs that are not finished and return those that failed."""
+    if all(job.summary is not None for job in order.jobs):
+        return []  # neither data nor backbone need be here
     require_clients(name for job in order.jobs if job.summary is None for name in job.config.track)
     with console.status("looking at data and backbone"):
         steps = steps_of(order.jobs)
         check_backbones(order.jobs)
-    with PaperDisplay(console, order.jobs, steps) as display:
+    results = order.results
+    keep = None if results is None else lambda job: keep_result(job, results.folder)
+    with PaperDisplay(console, order.jobs, steps, keep) as display:
         return carry_out(order.jobs, order.at_once, order.place, display, alone=order.suite.alone)
+
+
+def keep_results(order: Order) -> None:
+    """Write the files of all finished runs into the results folder, if there is one."""
+    if order.results is not None:
+        for job in order.unique:
+            keep_result(job, order.results.folder)
 
 
 def make_table(order: Order, console: Console, command: str) -> dict[str, Any]:
     """Write and show the table of what is finished, with its figures; return the record of all of it."""
+    keep_results(order)
+    if order.results is not None:  # the table is that of the files, so that they alone give it again
+        order = replace(order, jobs=read_results_folder(order.results.folder).attach(order.jobs))
     results = collect(order.suite, order.request, order.jobs)
     record = write_results(order.folder, results, order.jobs, command)
     figures = draw_figures(order.suite.figures, order.jobs, order.folder)
     drawn = [file for file in figures if file.suffix == ".svg"]
     write_text(order.folder / "report.html", render(results, record, drawn))
+    if order.results is not None:
+        order.results.folder.mkdir(parents=True, exist_ok=True)
+        for file in [order.folder / "table.md", order.folder / "table.csv", *figures]:
+            if file.suffix != ".svg":
+                shutil.copyfile(file, order.results.folder / file.name)
     if not console.is_terminal:
         console = Console(file=console.file, width=max(console.width, WIDE))
     for table in terminal(results):

@@ -32,15 +32,22 @@ def write_results(folder: Path, results: Results, jobs: Sequence[Job], command: 
 
 def provenance(record: dict[str, Any]) -> str:
     """Tell by which command, code and when a table was made, as Markdown."""
-    launches = sorted(
-        launch for row in record["rows"].values() for run in row["runs"].values() for launch in run["launches"]
-    )
+    runs = {run["folder"]: run for row in record["rows"].values() for run in row["runs"].values()}  # rows share runs
+    launches = sorted(launch for run in runs.values() for launch in run["launches"])
     text = made_by(record)
     if launches:
         days = sorted({launch[:DAY] for launch in launches})
-        versions = sorted({launch.split(" cuter ", 1)[1] for launch in launches})
-        text += f"\nRuns: begun {' to '.join(dict.fromkeys([days[0], days[-1]]))}, cuter {', '.join(versions)}.\n"
+        text += f"\nRuns: begun {' to '.join(dict.fromkeys([days[0], days[-1]]))}, cuter {_versions(launches)}.\n"
+    if taken := [run for run in runs.values() if run["from_results"]]:
+        launches = [launch for run in taken for launch in run["launches"]]
+        finished = sum(run["finished"] for run in runs.values())
+        by = f", made by cuter {_versions(launches)}" if launches else ""
+        text += f"\n{len(taken)} of {finished} finished runs are from the files of a results folder{by}.\n"
     return text
+
+
+def _versions(launches: Sequence[str]) -> str:
+    return ", ".join(sorted({launch.split(" cuter ", 1)[1] for launch in launches}))
 
 
 def stamp(command: str) -> dict[str, str]:
@@ -104,10 +111,10 @@ def _settings(job: Job) -> dict[str, Any]:
 
 
 def _describe_run(job: Job) -> dict[str, Any]:
-    launches = job.file("launches")
     return {
         "folder": str(job.folder),
         "finished": job.summary is not None,
-        "launches": launches.read_text(encoding="utf-8").splitlines() if launches.is_file() else [],
+        "from_results": job.summary is not None and job.summary_here is None,
+        "launches": job.launches,
         "environment": job.environment,
     }

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from cuter.paper.columns import COLUMNS, SPEED, read_figures
-from cuter.paper.jobs import WITHOUT_EFFECT, Job, Request
+from cuter.paper.jobs import PLACES, WITHOUT_EFFECT, Job, Request
 from cuter.paper.statistics import Difference, Spread, paired_difference
 from cuter.paper.suite import Row, Suite
 
@@ -22,7 +23,7 @@ class Results:
     rows: tuple[Row, ...]
     settings: Mapping[str, Any]  # of all rows, in place of the suite's
     figures: dict[tuple[str, int], dict[str, float | None]]  # by row and seed, then by column
-    backbones: tuple[str, ...] = ()  # as they were asked for
+    backbones: tuple[str, ...] = ()  # by their last names, as the data: a table is read elsewhere
     data: str | None = None
     surroundings: tuple[str, ...] = ()  # in which speeds were measured, if the table has any
 
@@ -71,11 +72,15 @@ def collect(suite: Suite, request: Request, jobs: Sequence[Job]) -> Results:
     """Read the figures of all finished runs."""
     rows = tuple(dict.fromkeys(job.row.name for job in jobs))
     figures = {
-        (job.row.name, job.seed): read_figures(job.folder, summary, suite.columns)
+        (job.row.name, job.seed): read_figures(summary, job.tests, suite.columns)
         for job in jobs
         if (summary := job.summary) is not None
     }
-    settings = {name: value for name, value in request.settings.items() if name not in WITHOUT_EFFECT}
+    settings = {
+        name: Path(value).name if name in PLACES and isinstance(value, str) else value
+        for name, value in request.settings.items()
+        if name not in WITHOUT_EFFECT
+    }
     return Results(
         suite,
         request.scale,
@@ -83,10 +88,14 @@ def collect(suite: Suite, request: Request, jobs: Sequence[Job]) -> Results:
         tuple(suite.row(name) for name in rows),
         settings,
         figures,
-        backbones=tuple(f"{name}={backbone}" if name else backbone for name, backbone in request.backbones.items()),
-        data=None if request.data_root is None else str(request.data_root),
+        backbones=tuple(_named(name, Path(backbone).name) for name, backbone in request.backbones.items()),
+        data=None if request.data_root is None else request.data_root.resolve().name,
         surroundings=_surroundings(jobs) if SPEED in suite.columns else (),
     )
+
+
+def _named(name: str, backbone: str) -> str:
+    return backbone if name in ("", backbone) else f"{name}={backbone}"
 
 
 def _surroundings(jobs: Sequence[Job]) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cuter.experiment.history import Line, read_metrics
+from cuter.experiment.history import Line
 from cuter.paper.jobs import Job
 from cuter.paper.suite import Row
 
@@ -25,8 +25,8 @@ class RowRuns:
 
     @cached_property
     def histories(self) -> list[list[Line]]:
-        """What each run noted."""
-        return [read_metrics(job.folder / "metrics.jsonl") for job in self.jobs]
+        """What each run noted after its tasks."""
+        return [job.tests for job in self.jobs]
 
     def by_task(self, read: Callable[[Sequence[Line]], dict[int, float | None]]) -> Points:
         """Collect a figure after each task over seeds; `read` gives it for one run, by task from 1."""
