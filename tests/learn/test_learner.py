@@ -93,6 +93,16 @@ def test_what_classes_bring_and_what_they_share_learn_at_rates_of_their_own(tiny
     assert len(rates) == len(list(one.model.parameters())), "every parameter is in one group"
 
 
+def test_replay_weighs_what_it_is_set_to(tiny: Backbone) -> None:
+    losses = []
+    for weight in (0.0, 1.0, 3.0):
+        one = learner(copy.deepcopy(tiny), replay_weight=weight, seed=4)
+        one.observe(batch(4, ["a"], seed=1))
+        losses.append(one.observe(batch(4, ["b"], seed=2)).loss)
+    assert losses[1] > losses[0]
+    assert losses[2] - losses[0] == pytest.approx(3 * (losses[1] - losses[0]), rel=1e-4)
+
+
 def test_replay_holds_back_forgetting(tiny: Backbone) -> None:
     """Loss on the first task after learning the second: lower with memory than without."""
     state = {name: value.clone() for name, value in tiny.state_dict().items()}

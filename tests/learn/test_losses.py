@@ -85,3 +85,13 @@ def test_what_a_score_means(score: float, probability: float) -> None:
     (pull,) = torch.autograd.grad(there, logit)
     (push,) = torch.autograd.grad(absent, logit)
     assert float(push / (push - pull)) == pytest.approx(probability, abs=1e-3)
+
+
+def test_the_sum_over_known_classes_is_their_mean_times_their_number() -> None:
+    generator = torch.Generator().manual_seed(0)
+    logits, labels = torch.randn(1, 5, generator=generator), torch.rand(1, 5, generator=generator) < 0.5
+    known = torch.tensor([[True, True, False, True, False]])
+    mean, total = (asymmetric_loss(logits, labels, known, reduction=how) for how in ("mean", "sum"))
+    torch.testing.assert_close(total, 3 * mean)
+    twice = [torch.cat([tensor, tensor]) for tensor in (logits, labels, known)]
+    torch.testing.assert_close(asymmetric_loss(*twice, reduction="sum"), total)  # images are averaged in both
