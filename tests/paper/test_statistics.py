@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from cuter.paper.statistics import Spread, bootstrap_interval, paired_difference
+from cuter.paper.statistics import Spread, paired_difference
 
 NUMBERS = st.lists(st.floats(0, 100), min_size=2, max_size=6)
 
@@ -27,27 +27,39 @@ def test_one_seed_has_no_spread_and_none_has_nothing() -> None:
 def test_differences_are_of_the_seeds_that_both_have() -> None:
     found = paired_difference({0: 5.0, 1: 7.0, 3: 90.0}, {0: 4.0, 1: 4.0, 2: 0.0})
     assert found is not None
-    assert (found.seeds, found.mean, found.interval) == (2, 2.0, None)
+    assert (found.seeds, found.mean) == (2, 2.0)
     assert found.error == pytest.approx(stats.sem([1.0, 3.0]))
     assert paired_difference({0: 1.0}, {1: 1.0}) is None
 
 
-def test_with_three_seeds_the_interval_is_the_range() -> None:
-    assert bootstrap_interval(np.array([3.0, -1.0, 2.0])) == (-1.0, 3.0)
-
-
-def test_with_more_seeds_it_is_within_the_range_and_near_that_of_scipy() -> None:
-    values = np.random.default_rng(3).normal(2, 1, 12)
-    low, high = bootstrap_interval(values)
-    reference = stats.bootstrap(
-        (values,), np.mean, method="percentile", rng=np.random.default_rng(0)
-    ).confidence_interval
-    assert values.min() < low < values.mean() < high < values.max()
-    assert (low, high) == pytest.approx((reference.low, reference.high), abs=0.05)
-
-
-@pytest.mark.parametrize(("differences", "separable"), [([1, 1.1, 0.9], True), ([3, -2, 1], False), ([2], None)])
-def test_separable_is_more_than_twice_the_standard_error(differences: list[float], separable: bool | None) -> None:
-    found = paired_difference(dict(enumerate(differences)), dict.fromkeys(range(3), 0.0))
+def test_one_seed_has_no_interval_and_says_nothing_of_chance() -> None:
+    found = paired_difference({0: 5.0}, {0: 4.0})
     assert found is not None
-    assert found.separable is separable
+    assert (found.mean, found.error, found.interval, found.separable) == (1.0, None, None, None)
+
+
+@pytest.mark.parametrize("seeds", [2, 3, 5, 12])
+def test_the_interval_is_that_of_the_paired_t_test(seeds: int) -> None:
+    generator = np.random.default_rng(seeds)
+    for shift in np.linspace(0, 4, 30):
+        ours, theirs = generator.normal(70 + shift, 1, seeds), generator.normal(70, 1, seeds)
+        found = paired_difference(dict(enumerate(ours)), dict(enumerate(theirs)))
+        test = stats.ttest_rel(ours, theirs)
+        assert found is not None
+        assert found.interval == pytest.approx(test.confidence_interval(0.95))
+        assert found.separable is bool(test.pvalue < 0.05)
+
+
+def test_chance_passes_for_a_difference_in_five_of_a_hundred_cases_with_three_seeds() -> None:
+    chance = np.random.default_rng(0).normal(size=(4000, 3))
+    found = [paired_difference(dict(enumerate(values)), dict.fromkeys(range(3), 0.0)) for values in chance]
+    assert np.mean([difference is not None and difference.separable for difference in found]) == pytest.approx(
+        0.05, abs=0.01
+    )
+
+
+def test_the_same_difference_in_all_seeds_is_one_unless_it_is_none() -> None:
+    for by, separable in ((1.0, True), (0.0, False)):
+        found = paired_difference({0: 3.0 + by, 1: 4.0 + by}, {0: 3.0, 1: 4.0})
+        assert found is not None
+        assert found.separable is separable

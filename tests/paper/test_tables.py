@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 from rich.console import Console
+from scipy import stats
 
 from cuter.paper import tables
-from cuter.paper.cells import interval_caution, verdict_caution
+from cuter.paper.cells import interval_caution
 from cuter.paper.orderings import orderings
 from cuter.paper.results import Results
 from cuter.paper.suite import Suite
@@ -73,13 +74,12 @@ def test_latex_marks_the_best_and_the_second_but_no_bound() -> None:
 def test_markdown_has_figures_differences_and_orderings() -> None:
     text = tables.markdown(made_up())
     assert "| CUTER | 3 | **85.1 ± 1.0** (80.00) | <u>62.1 ± 1.0</u> | 300 |" in text
-    assert "| CUTER | +4.1 [+4.0, +4.2] | +1.1 [+1.0, +1.2] |" in text
+    assert "| CUTER | +4.1 [+3.8, +4.4] | +1.1 [+0.8, +1.4] |" in text
     assert "mAP, classes without a positive left out" in text
-    assert "at most 75 of 100 cases" in text
-    assert "| average mAP | CUTER > RS by 10.00 | +4.1 [+4.0, +4.2] | holds |" in text
-    assert "| average mAP | A_B > RS by 1.00, within its own noise | +0.2 [-1.0, +1.0] | not separable |" in text
-    assert "| last mAP | A_B < RS by 10.00 | +6.0 [+5.0, +7.0] | does not hold |" in text
-    assert "is taken for one in 18 of 100 cases" in text  # of Student's t with two degrees of freedom
+    assert "by Student's t: with 3 seeds 4.3 standard errors to each side" in text
+    assert "| average mAP | CUTER > RS by 10.00 | +4.1 [+3.8, +4.4] | holds |" in text
+    assert "| average mAP | A_B > RS by 1.00, within its own noise | +0.2 [-2.4, +2.8] | not separable |" in text
+    assert "| last mAP | A_B < RS by 10.00 | +6.0 [+3.5, +8.5] | does not hold |" in text
     assert "- 100 % made up" in text
     assert "- Set for all rows in place of the suite's: lr 0.0001." in text
     assert "- Backbone dino-vits16; data VOCdevkit." in text, "tables of two backbones can be told apart"
@@ -96,17 +96,33 @@ def test_one_seed_gives_the_difference_and_says_what_it_cannot() -> None:
     text = tables.markdown(made_up(seeds=1))
     assert "| average mAP | CUTER > RS by 10.00 | +4.0 | one seed cannot tell |" in text
     assert "±" not in text.split("## Differences")[0].split("\n\n")[2]  # the table itself
-    assert "intervals are given from three seeds on" in interval_caution(made_up(seeds=2))
+    assert "intervals are given from two seeds on" in interval_caution(made_up(seeds=1))
+    assert "from two seeds on" not in interval_caution(made_up(seeds=2))
 
 
 def test_cautions_speak_of_the_seeds_that_are_finished() -> None:
     asked_for_five = replace(made_up(seeds=3), seeds=5)
-    assert "With 3 seeds" in interval_caution(asked_for_five)
-    assert "in 18 of 100 cases" in verdict_caution(asked_for_five)
+    assert "with 3 seeds 4.3 standard errors" in interval_caution(asked_for_five)
     del asked_for_five.figures["A_B", 2]
-    assert "intervals are given from three seeds on" in interval_caution(asked_for_five), "one row has two"
-    assert "in brackets the bootstrap 95 % interval" in interval_caution(asked_for_five), "the others have them"
-    assert "With 2 seeds" in verdict_caution(asked_for_five)
+    assert "with 2 seeds 12.7 standard errors" in interval_caution(asked_for_five), "one row has two"
+    del asked_for_five.figures["A_B", 1]
+    assert "intervals are given from two seeds on" in interval_caution(asked_for_five), "one row has one"
+    assert "with 3 seeds 4.3 standard errors" in interval_caution(asked_for_five), "the others have three"
+
+
+@pytest.mark.parametrize("apart", [0.5, 1.4, 1.5, 1.6, 3.0])
+def test_a_published_ordering_is_clear_where_welch_says_so(apart: float) -> None:
+    """By the textbook: t over the root of the summed squared errors, degrees of freedom of Welch and Satterthwaite."""
+    rows = [
+        {"name": "RS", "method": "rs", "published": ["70.00 ± 1.25"]},
+        {"name": "GSS", "method": "gss", "published": [f"{70 + apart:.2f} ± 0.25"]},
+    ]
+    suite = validated(Suite, SUITE.model_dump() | {"rows": rows})
+    (found,) = orderings(replace(made_up(), suite=suite, rows=suite.rows, figures={}))
+    errors = [1.25**2 / 5, 0.25**2 / 5]
+    freedom = sum(errors) ** 2 / sum(error**2 / 4 for error in errors)
+    assert found.published_p == pytest.approx(2 * stats.t.sf(apart / sum(errors) ** 0.5, freedom))
+    assert found.clear is bool(apart > stats.t.ppf(0.975, freedom) * sum(errors) ** 0.5)
 
 
 def test_a_comparison_rests_on_the_seeds_that_both_have() -> None:
@@ -141,7 +157,7 @@ def test_comma_separated_values_are_not_rounded() -> None:
     assert len(rows) == 12
     cuter = next(row for row in rows if (row["row"], row["column"]) == ("CUTER", "average.map"))
     assert float(cuter["mean"]) == pytest.approx(255.2 / 3)
-    assert float(cuter["difference_low"]) == pytest.approx(4.0)
+    assert float(cuter["difference_low"]) == pytest.approx(3.780, abs=1e-3)
     assert cuter["published_std"] == "1.0"
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from scipy import stats
-
 from cuter.paper.columns import COLUMNS
 from cuter.paper.orderings import Ordering
 from cuter.paper.results import Results
-from cuter.paper.statistics import Difference, Spread
+from cuter.paper.statistics import Difference, Spread, half_width
 from cuter.paper.suite import Row
 
 NOTHING = "–"
@@ -23,13 +21,13 @@ def figure(spread: Spread | None, column: str, sign: str = " ± ") -> str:
 
 
 def change(difference: Difference | None, digits: int = 1) -> str:
-    """Return a difference with its interval, or with its standard error where it has no interval."""
+    """Return a difference with its interval, if it has one."""
     if difference is None:
         return NOTHING
     text = f"{difference.mean:+.{digits}f}"
-    if difference.interval:
-        return f"{text} [{difference.interval[0]:+.{digits}f}, {difference.interval[1]:+.{digits}f}]"
-    return text if difference.error is None else f"{text} ± {difference.error:.{digits}f}"
+    if difference.interval is None:
+        return text
+    return f"{text} [{difference.interval[0]:+.{digits}f}, {difference.interval[1]:+.{digits}f}]"
 
 
 def published_ordering(ordering: Ordering) -> str:
@@ -66,38 +64,26 @@ def explanations(results: Results) -> list[str]:
     return texts
 
 
-def verdict_caution(results: Results) -> str:
-    """Tell what the verdicts on orderings mean, and how often chance alone passes for a difference."""
-    text = (
-        "*Not separable*: the difference is within twice its standard error. A published ordering is within its own "
-        "noise if it is so by the paper's five repeats."
-    )
-    count = min((count for count in results.compared_seeds if count > 1), default=None)
-    if count is None:
-        return text
-    chance = 200 * stats.t.sf(2, count - 1)
+def verdict_caution() -> str:
+    """Tell what the verdicts on orderings mean."""
     return (
-        f"{text} With {count} seeds a difference that is nothing but chance is taken for one in "
-        f"{chance:.0f} of 100 cases."
+        "*Not separable*: the interval of the difference holds 0. A published ordering is within its own noise if "
+        "Welch's t-test over the paper's five repeats does not tell the two rows apart at the same level. Of 100 "
+        "differences that are nothing but chance 5 pass for one."
     )
 
 
 def interval_caution(results: Results) -> str:
     """Tell what the intervals of differences can and cannot say with so few seeds."""
-    few = (
-        "Differences of one seed say nothing about chance, those of two (± standard error) next to nothing; "
-        "intervals are given from three seeds on."
-    )
+    few = "Differences of one seed say nothing about chance; intervals are given from two seeds on."
     counts = results.compared_seeds
-    count = min((count for count in counts if count > 2), default=None)
+    count = min((count for count in counts if count > 1), default=None)
     if count is None:
         return few
-    most = 100 * (1 - 2.0 ** (1 - count))
     text = (
-        "Differences are seed by seed, in brackets the bootstrap 95 % interval of their mean. "
-        f"With {count} seeds it is {'within' if count > 3 else 'just'} the range of {count} numbers, and such a range "
-        f"holds the true difference in at most {most:.0f} of 100 cases: an interval without 0 is a hint, not a proof. "
-        "It speaks of other orders and draws of the same images, not of other images, data sets or backbones; and of "
-        "many rows some differ by chance."
+        "Differences are seed by seed, in brackets the 95 % interval of their mean by Student's t: with "
+        f"{count} seeds {half_width(count):.1f} standard errors to each side. It speaks of other orders and draws of "
+        "the same images, not of other images, data sets or backbones; and of twenty intervals one leaves out 0 by "
+        "chance."
     )
-    return text if min(counts) > 2 else f"{text} {few}"
+    return text if min(counts) > 1 else f"{text} {few}"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from scipy import stats
+
 from cuter.paper.results import Results
-from cuter.paper.statistics import Difference
+from cuter.paper.statistics import LEVEL, Difference
 from cuter.paper.suite import REPEATS, Published, Row
 
 COLUMNS = ("average.map", "last.map")
@@ -21,13 +22,13 @@ class Ordering:
     other: str
     column: str
     published: float  # difference of the means, row - other
-    published_error: float | None
+    published_p: float | None  # of Welch's t-test over the paper's repeats, which are not paired
     ours: Difference | None
 
     @property
     def clear(self) -> bool | None:
-        """Whether the paper's own difference is more than twice its standard error; None where it names no spread."""
-        return None if self.published_error is None else abs(self.published) > 2 * self.published_error
+        """Whether the paper's own difference is more than its noise; None where it names no spread."""
+        return None if self.published_p is None else self.published_p < 1 - LEVEL
 
     @property
     def verdict(self) -> str:
@@ -56,13 +57,13 @@ def _compare(results: Results, row: Row, other: Row) -> Iterator[Ordering]:
     for column in COLUMNS:
         ours, theirs = results.suite.published(row, column), results.suite.published(other, column)
         if ours is not None and theirs is not None:
-            error = _error(ours, theirs)
             difference = results.difference(row, other, column)
-            yield Ordering(row.name, other.name, column, ours.mean - theirs.mean, error, difference)
+            yield Ordering(row.name, other.name, column, ours.mean - theirs.mean, _welch(ours, theirs), difference)
 
 
-def _error(one: Published, other: Published) -> float | None:
-    """Return the standard error of a difference of published means, each over the paper's repeats, not paired."""
+def _welch(one: Published, other: Published) -> float | None:
+    """Return how likely chance alone has two published means at least so far apart."""
     if one.std is None or other.std is None:
         return None
-    return math.sqrt((one.std**2 + other.std**2) / REPEATS)
+    test = stats.ttest_ind_from_stats(one.mean, one.std, REPEATS, other.mean, other.std, REPEATS, equal_var=False)
+    return float(test.pvalue)

@@ -31,7 +31,7 @@ def render(results: Results, record: dict[str, Any], figures: Sequence[Path]) ->
         data = {"head": head, "lines": lines, "caution": cells.interval_caution(results)}
         sections.append(Section("differences", "Differences", f"Differences to {suite.reference}", data))
     if lines := ordering_rows(results):
-        data = {"lines": lines, "caution": cells.verdict_caution(results)}
+        data = {"lines": lines, "caution": cells.verdict_caution()}
         sections.append(Section("orderings", "Orderings", "Does the paper's order hold?", data))
     sections.append(Section("made", "How it was made", "How it was made", _made(record)))
     seeds = "1 seed" if results.seeds == 1 else f"{results.seeds} seeds"

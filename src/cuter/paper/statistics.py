@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+from scipy import stats
 
-EXACT = 6  # up to so many seeds all resamples are looked at: 6 ** 6 are 46,656
-DRAWS = 20_000
-LEAST_SEEDS = 3  # for an interval
+LEVEL = 0.95  # of intervals
 
 BySeed = Mapping[int, float]
 
@@ -35,7 +32,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Difference:
-    """Mean of the differences seed by seed; its standard error and a bootstrap interval where seeds suffice."""
+    """Mean of the differences seed by seed; from two seeds on its standard error and its interval."""
 
     seeds: int
     mean: float
@@ -44,28 +41,27 @@ class Difference:
 
     @property
     def separable(self) -> bool | None:
-        """Whether it is more than twice its standard error; None where one seed can't tell."""
-        return None if self.error is None else abs(self.mean) > 2 * self.error
+        """Whether the interval leaves out 0; None where one seed can't tell."""
+        return None if self.interval is None else not self.interval[0] <= 0 <= self.interval[1]
 
 
 def paired_difference(values: BySeed, reference: BySeed) -> Difference | None:
-    """Compare two rows on the seeds that both have: the same seed is the same stream in the same order."""
+    """Compare two rows on the seeds that both have: the same seed is the same stream in the same order.
+
+    The interval is Student's, with n - 1 degrees of freedom: it leaves out 0 where the paired t-test says so.
+    """
     both = sorted(values.keys() & reference.keys())
     if not both:
         return None
     differences = np.array([values[seed] - reference[seed] for seed in both])
-    error = float(differences.std(ddof=1) / np.sqrt(len(both))) if len(both) > 1 else None
-    interval = bootstrap_interval(differences) if len(both) >= LEAST_SEEDS else None
-    return Difference(len(both), float(differences.mean()), error, interval)
+    mean = float(differences.mean())
+    if len(both) == 1:
+        return Difference(1, mean, None, None)
+    error = float(differences.std(ddof=1) / np.sqrt(len(both)))
+    half = half_width(len(both)) * error
+    return Difference(len(both), mean, error, (mean - half, mean + half))
 
 
-def bootstrap_interval(values: NDArray[np.float64], level: float = 0.95) -> tuple[float, float]:
-    """Return the percentile interval of the mean over resamples: all of them if they are few, else a fixed draw."""
-    count = len(values)
-    if count <= EXACT:
-        picks = np.array(list(itertools.product(range(count), repeat=count)))
-    else:
-        picks = np.random.default_rng(0).integers(count, size=(DRAWS, count))
-    tails = 100 * (1 - level) / 2
-    low, high = np.percentile(values[picks].mean(axis=1), [tails, 100 - tails], method="inverted_cdf")
-    return float(low), float(high)
+def half_width(seeds: int) -> float:
+    """Return half of an interval in standard errors."""
+    return float(stats.t.ppf((1 + LEVEL) / 2, seeds - 1))

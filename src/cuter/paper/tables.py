@@ -42,7 +42,7 @@ def markdown(results: Results) -> str:
         parts += [
             "## Orderings",
             _markdown_table(["", "published ordering", "ours (difference)", "holds?"], found, align="---"),
-            cells.verdict_caution(results),
+            cells.verdict_caution(),
         ]
     return "\n\n".join(parts) + "\n"
 
