@@ -205,6 +205,7 @@ def test_help_answers_at_once_and_names_every_setting() -> None:
         (["assess", "--backbone", "x", "--dataset", "coco"], "data set 'coco' needs --data-root"),
         (["data", "check"], "name a folder, or with --dataset a data set that needs none: toybox"),
         (["run", "--resume", "nowhere", "--lr", "1"], "--resume takes the run's own settings: drop --lr"),
+        (["run", "--resume", "x", "--seed", "1"], "only --data-root, --workers, --device, --max-unreadable may change"),
         (["run", "--resume", "nowhere"], "nowhere holds no run"),
         (["run", "--dataset-options", "train"], "'train' must be NAME=VALUE"),
         (["data", "check", "nowhere"], "nowhere: no such folder"),

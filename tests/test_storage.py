@@ -118,9 +118,11 @@ def test_only_what_was_saved_here_is_replaced(tmp_path: Path) -> None:
 
 
 def test_others_may_read_what_is_saved(tmp_path: Path) -> None:
-    save_states(tmp_path / "x", {"one": {"a": 1}})
+    save_states(tmp_path / "x", {"one": {"a": torch.zeros(3)}})
     (tmp_path / "plain").mkdir()
+    (tmp_path / "file").touch()
     assert (tmp_path / "x").stat().st_mode == (tmp_path / "plain").stat().st_mode
+    assert {path.stat().st_mode for path in (tmp_path / "x").iterdir()} == {(tmp_path / "file").stat().st_mode}
 
 
 def test_json_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

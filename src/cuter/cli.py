@@ -3,9 +3,10 @@
 import itertools
 import json
 import logging
+import os
 import shlex
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -75,6 +76,10 @@ console = Console(stderr=True)
 
 def main() -> None:
     """Run the command line; what is the input's fault is told in one line, without a traceback."""
+    if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
+        # Python fixes at its start how paths are spelled: without UTF-8 it would not find 'café.jpg' of a CSV file.
+        os.environ["PYTHONUTF8"] = "1"
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])
     _log_warnings()
     try:
         app()
@@ -125,20 +130,21 @@ def run(
 ) -> None:
     """Let a learner meet a stream, and test it after each task.
 
-    Ctrl-C stops the run after the step under way; --resume goes on from there and comes to the same result.
+    Ctrl-C stops the run after the step under way; --resume goes on from there and comes to the same result. With it
+    --data-root (where the data are now), --workers, --device and --max-unreadable may change.
 
     Example:
 
         cuter run --dataset voc --data-root VOCdevkit --backbone dino-vits16 --tasks 5x4 --out runs/voc
     """
     typed = given(fields, RunConfig)
-    _refuse_with_resume(resume, typed, config, out)
     with console.status("loading"):
         from cuter.experiment import run as runs
         from cuter.experiment.display import Display
+    _refuse_with_resume(resume, typed, config, out, runs.CHANGEABLE)
     if resume is not None:
         folder = resume
-        summary = _interruptible("run", folder, lambda: runs.resume(folder, Display(console)))
+        summary = _interruptible("run", folder, lambda: runs.resume(folder, Display(console), typed))
     else:
         settings = load_config(config, typed)
         folder = out or _unused(Path(f"runs/{settings.dataset}-{settings.method}-seed{settings.seed}"))
@@ -422,11 +428,19 @@ def pretrain(
         typer.echo(json.dumps(summary))
 
 
-def _refuse_with_resume(resume: Path | None, typed: dict[str, Any], config: Path | None, out: Path | None) -> None:
+def _refuse_with_resume(
+    resume: Path | None, typed: dict[str, Any], config: Path | None, out: Path | None, changeable: Sequence[str] = ()
+) -> None:
     """Refuse options that a run that goes on would have to ignore."""
     clash = [*typed, *(name for name, value in (("config", config), ("out", out)) if value)]
+    clash = [_option(name) for name in clash if name not in changeable]
     if resume is not None and clash:
-        raise ConfigError(f"--resume takes the run's own settings: drop --{clash[0].replace('_', '-')}")
+        accepted = f"; only {', '.join(map(_option, changeable))} may change" if changeable else ""
+        raise ConfigError(f"--resume takes the run's own settings: drop {clash[0]}{accepted}")
+
+
+def _option(field: str) -> str:
+    return f"--{field.replace('_', '-')}"
 
 
 def _waiting(what: str, place: object) -> AbstractContextManager[object]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from cuter.errors import ConfigError
 
@@ -15,7 +16,7 @@ def locked(folder: Path) -> Iterator[None]:
     except ImportError:  # no such locks on Windows
         yield
         return
-    with (folder / ".lock").open("a") as lock:  # not "w": a file of somebody else with this name stays as it is
+    with _open(folder / ".lock") as lock:
         try:
             # Not flock: worker processes would inherit it and hold it for a while after this one was killed.
             fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -24,3 +25,10 @@ def locked(folder: Path) -> Iterator[None]:
         except OSError as error:
             raise ConfigError(f"{folder} cannot be locked ({error}): choose a file system with locks") from None
         yield
+
+
+def _open(file: Path) -> IO[bytes]:
+    try:
+        return file.open("ab")  # not "wb": a file of somebody else with this name stays as it is
+    except OSError as error:
+        raise ConfigError(f"{file.parent} cannot be locked ({error}): it cannot be written") from None

@@ -27,4 +27,18 @@ def _explain(model: type[BaseModel], finding: Any) -> str:
         return f"{field} is needed: {model.model_fields[field].description}"
     if not finding["loc"]:  # of several fields at once: its input would be all of them
         return str(finding["ctx"]["error"])
-    return f"{field}: {finding['msg']}, not {finding['input']!r}"
+    return f"{field}: {finding['msg']}, not {finding['input']!r}{_range(model, str(finding['loc'][0]))}"
+
+
+def _range(model: type[BaseModel], field: str) -> str:
+    """Name both bounds of a field that has two: a message of pydantic's names only the one that was crossed."""
+    known = model.model_fields.get(field)
+    bounds = {
+        kind: getattr(bound, kind)
+        for bound in (known.metadata if known else ())
+        for kind in ("ge", "gt", "le", "lt")
+        if hasattr(bound, kind)
+    }
+    low = [f"from {bounds['ge']}"] if "ge" in bounds else [f"above {bounds['gt']}"] if "gt" in bounds else []
+    high = [f"to {bounds['le']}"] if "le" in bounds else [f"below {bounds['lt']}"] if "lt" in bounds else []
+    return f" (accepted: {' '.join(low + high)})" if low and high else ""

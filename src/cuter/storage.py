@@ -2,10 +2,11 @@
 
 import hashlib
 import json
+import logging
 import os
 import secrets
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 from cuter.errors import CheckpointError
+
+logger = logging.getLogger("cuter.storage")
 
 MANIFEST = "manifest.json"
 State = Mapping[str, Any]
@@ -53,6 +56,7 @@ def save_states(folder: Path, states: Mapping[str, State]) -> None:
             except SafetensorError as error:  # how safetensors tells of a full disk
                 raise OSError(f"{name}.safetensors: {error}") from error
             (new / f"{name}.json").write_text(json.dumps(plain, ensure_ascii=False), encoding="utf-8")
+            shutil.copymode(new / f"{name}.json", new / f"{name}.safetensors")  # safetensors writes for the owner alone
         checksums = {file.name: _checksum(file) for file in sorted(new.iterdir())}
         (new / MANIFEST).write_text(json.dumps(checksums, indent=2), encoding="utf-8")
         for file in new.iterdir():
@@ -90,6 +94,25 @@ def verify(folder: Path) -> None:
                 raise CheckpointError(f"{folder / name} is damaged: its checksum is not the one in {MANIFEST}")
     except (OSError, ValueError, AttributeError) as error:
         raise CheckpointError(f"{folder} is not a whole checkpoint: {error}") from error
+
+
+def newest_whole(folders: Iterable[Path]) -> Path:
+    """Return the last whole folder in the order of names, with a warning for each damaged one that is passed over.
+
+    Raises:
+        CheckpointError: None is whole. What is wrong with the last one is named.
+    """
+    faults: list[CheckpointError] = []
+    for folder in sorted(folders, reverse=True):
+        try:
+            verify(folder)
+        except CheckpointError as error:
+            faults.append(error)
+            continue
+        for fault in faults:
+            logger.warning("%s; %s is read in its place", fault, folder)
+        return folder
+    raise faults[0]
 
 
 # In the JSON part a tensor leaves this mark, so that the structure of the state is read back as it was.

@@ -188,3 +188,25 @@ def test_an_unreachable_hub_is_explained(monkeypatch, tmp_path):
         load_backbone("facebook/no-such-model")
     with pytest.raises(BackboneError, match=r"'dino-vits16' \(facebook/dino-vits16\) cannot be loaded.*hub"):
         load_backbone("dino-vits16")
+
+
+def test_a_pickle_that_is_more_than_weights_is_refused_and_not_run(vit, tmp_path):
+    class Harmful:
+        def __reduce__(self):
+            return (open, (str(tmp_path / "was run"), "w"))
+
+    (vit[0] / "model.safetensors").unlink()
+    torch.save({"weight": Harmful()}, vit[0] / "pytorch_model.bin")
+    with pytest.raises(
+        BackboneError, match=r"vit: its weights are refused: it wants to call .*open; only tensors"
+    ) as caught:
+        load_backbone(vit[0])
+    assert "safetensors" in str(caught.value)
+    assert "weights_only" not in str(caught.value)  # torch's own advice there is to run the file's code
+    assert not (tmp_path / "was run").exists()
+
+
+def test_the_side_of_images_has_a_bound(vit):
+    (vit[0] / "preprocessor_config.json").write_text(json.dumps({"size": 1_000_000}))
+    with pytest.raises(BackboneError, match="image_size must be a whole number from 1 to 4096, not 1000000"):
+        load_backbone(vit[0])

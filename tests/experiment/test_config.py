@@ -47,6 +47,14 @@ def test_what_is_dumped_is_read_back_the_same(tmp_path: Path) -> None:
         ({"batch_size": 0}, "batch_size: Input should be greater than or equal to 1, not 0"),
         ({"lr": "fast"}, "lr: Input should be a valid number, unable to parse string as a number, not 'fast'"),
         ({"blurry": 1}, "blurry: Input should be less than 1"),
+        (
+            {"workers": 100_000},
+            "workers: Input should be less than or equal to 256, not 100000 (accepted: from 0 to 256)",
+        ),
+        ({"seed": 2**64}, "not 18446744073709551616 (accepted: from 0 to 18446744073709551615)"),
+        ({"seed": -1}, "not -1 (accepted: from 0 to 18446744073709551615)"),
+        ({"lr": float("inf")}, "lr: Input should be a finite number, not inf"),
+        ({"max_unreadable": 2}, "not 2 (accepted: from 0 to 1)"),
     ],
 )
 def test_a_wrong_field_is_told(change: dict[str, Any], message: str) -> None:
@@ -166,3 +174,13 @@ def test_another_method_brings_its_own_choices_over_a_saved_configuration(tmp_pa
     file.write_text(dump_config(config))
     assert load_config(file, {"method": "rs"}).keeper == "whole-images"
     assert load_config(file, {}) == config
+
+
+def test_every_whole_number_has_an_upper_bound() -> None:
+    for name, field in RunConfig.model_fields.items():
+        if field.annotation in (int, int | None):
+            assert any(hasattr(bound, "le") for bound in field.metadata), name
+
+
+def test_the_largest_seed_is_taken() -> None:
+    assert load_config(None, REQUIRED | {"seed": 2**64 - 1}).seed == 2**64 - 1

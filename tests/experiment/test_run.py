@@ -175,19 +175,6 @@ def test_a_damaged_checkpoint_is_noticed_and_the_one_before_it_used(
     assert "starts from its beginning" in caplog.text
 
 
-def test_a_full_disk_costs_the_checkpoint_but_not_the_run(
-    config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    def full(*_: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(directories, "save_states", full)
-    summary = runs.start(config, tmp_path / "run", silent())
-    assert len(summary["tasks"]) == 4
-    assert "could not be written" in caplog.text
-    assert "No space left" in caplog.text
-
-
 def test_a_run_does_not_go_on_with_other_data(config: RunConfig, tmp_path: Path) -> None:
     render_shapes(tmp_path / "data", train=30, test=20)
     config = config.model_copy(update={"data_root": tmp_path / "data"})
@@ -268,8 +255,9 @@ def test_a_test_without_one_readable_image_is_an_error(config: RunConfig, tmp_pa
     render_shapes(tmp_path / "data", train=20, test=10)
     for image in (tmp_path / "data" / "images").glob("test-*.png"):
         image.write_bytes(b"")
+    allowed = {"data_root": tmp_path / "data", "max_unreadable": 1.0}
     with pytest.raises(DataError, match=r"none of the \d+ test images of task 1 is readable"):
-        runs.start(config.model_copy(update={"data_root": tmp_path / "data"}), tmp_path / "run", silent())
+        runs.start(config.model_copy(update=allowed), tmp_path / "run", silent())
 
 
 def test_a_damaged_summary_is_told(config: RunConfig, tmp_path: Path) -> None:

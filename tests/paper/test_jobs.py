@@ -36,6 +36,7 @@ def test_the_order_of_fields_does_not_matter(names: list[str]) -> None:
         {"workers": 7},
         {"checkpoint_steps": 3},
         {"checkpoint_minutes": 1.0},
+        {"max_unreadable": 0.5},
         {"track": ["tensorboard", "wandb"]},
     ],
 )

@@ -6,7 +6,7 @@ import torch
 from cuter.errors import DataError
 from cuter.stream.datasets import load_dataset
 from cuter.stream.images import read_squashed
-from cuter.stream.loading import load_batches
+from cuter.stream.loading import decode_batches, load_batches
 from cuter.stream.samples import Sample
 from cuter.stream.tasks import Visit, in_batches, make_tasks, plan_stream
 
@@ -65,3 +65,15 @@ def test_strict_makes_it_an_error(with_damage: list[list[Visit]]) -> None:
     names = sorted(with_damage[0][0].known)
     with pytest.raises(DataError, match=r"broken\.jpg.*strict"):
         list(load_batches(with_damage, names, 32, workers=1, strict=True))
+
+
+def test_no_more_processes_are_started_than_there_are_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+
+    def loader(dataset: object, *, num_workers: int, **options: object) -> list[object]:
+        asked.append(num_workers)
+        return []
+
+    monkeypatch.setattr(torch.utils.data, "DataLoader", loader)
+    assert list(decode_batches([["a"], ["b"], ["c"]], lambda _: torch.empty(0), 8, workers=200, start=1)) == []
+    assert asked == [2]

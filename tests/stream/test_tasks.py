@@ -45,6 +45,8 @@ def test_explicit_lists() -> None:
     [
         ("5x4", "asks for 20 classes in 5 tasks, but there are 10"),
         ("0x4", "0 classes"),
+        ("999999999x1", "asks for 999999999 classes in 999999999 tasks"),
+        ("1" * 5000, "has a number of more than 9 digits"),
         ("class a;class a", "appears twice"),
         ("class a,clas b", "unknown class 'clas b'. Did you mean 'class b'"),
         ("5y4", "'11\\+7x10', or explicit lists"),
@@ -144,3 +146,9 @@ def test_batches_hold_every_visit_once(count: int, size: int) -> None:
     batches = in_batches(visits, size)
     assert [v for batch in batches for v in batch] == visits
     assert all(len(batch) == size for batch in batches[:-1])
+
+
+@pytest.mark.parametrize("seed", [-1, 2**64, "9" * 5000])
+def test_a_seed_of_the_order_has_bounds(seed: str | int) -> None:
+    with pytest.raises(ConfigError, match="class_order must be a seed from 0 to 18446744073709551615, not"):
+        order_classes(NAMES, seed)

@@ -116,8 +116,10 @@ def test_a_stop_leaves_nothing_behind(tmp_path: Path):
 
 
 def test_wrong_options_are_told(tmp_path: Path):
-    with pytest.raises(ConfigError, match="data set 'toybox': option 'test' must be at least 1, not 0"):
+    with pytest.raises(ConfigError, match="data set 'toybox': option 'test' must be from 1 to 1000000, not 0"):
         load_dataset("toybox", tmp_path, test=0)
+    with pytest.raises(ConfigError, match="option 'train' must be from 1 to 1000000, not 1000000000"):
+        load_dataset("toybox", tmp_path, train=10**9)
     with pytest.raises(ConfigError, match="data set 'toybox' has no option 'seeds'"):
         load_dataset("toybox", tmp_path, seeds=1)
     (tmp_path / "file").write_text("")

@@ -28,7 +28,7 @@ def read_checkpoint(path: Path) -> dict[str, Tensor]:
     try:
         content = load_file(path) if path.suffix == ".safetensors" else _read_pickle(path)
     except (OSError, EOFError, RuntimeError, SafetensorError, pickle.UnpicklingError) as error:
-        raise BackboneError(f"{path} was not loaded: {_why(error)}") from error
+        raise BackboneError(f"{path} was not loaded: {why_refused(error)}") from error
     tensors = {name: value for name, value in _unwrap(content).items() if isinstance(value, Tensor)}
     if not tensors:
         raise BackboneError(f"{path} holds no tensors, nor any under {', '.join(_CONTAINERS)}")
@@ -41,7 +41,8 @@ def _read_pickle(path: Path) -> Any:
         return torch.load(path, map_location="cpu", weights_only=True)
 
 
-def _why(error: Exception) -> str:
+def why_refused(error: Exception) -> str:
+    """Return why a file of weights was not loaded, in words of our own."""
     if not isinstance(error, pickle.UnpicklingError):
         return str(error) or "it is empty or cut off"
     # torch's own message advises to switch its check off, which would run whatever the file asks for.

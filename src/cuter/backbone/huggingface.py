@@ -3,13 +3,16 @@
 import copy
 import json
 import logging
+import pickle
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 
 from cuter.backbone.backbone import Backbone
+from cuter.backbone.checkpoint import why_refused
 from cuter.backbone.families import FAMILIES, class_named, make_config
 from cuter.backbone.preprocessing import read_preprocessing
 from cuter.backbone.report import LoadReport, require_all
@@ -33,6 +36,11 @@ def load_pretrained(source: str, name: str, features: str | None) -> Backbone:
             encoder, info = model_class.from_pretrained(
                 source, config=config, dtype=torch.float32, output_loading_info=True, **family.build
             )
+        except (pickle.UnpicklingError, EOFError, SafetensorError) as error:
+            raise BackboneError(
+                f"{source}: its weights are refused: {why_refused(error)}. "
+                "Ask where they come from for the same weights as safetensors, which can hold nothing else"
+            ) from error
         except RuntimeError as error:
             raise BackboneError(f"{source}: its weights do not fit {family.model}: {error}") from error
     report = LoadReport(

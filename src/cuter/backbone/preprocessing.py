@@ -10,6 +10,7 @@ from cuter.errors import BackboneError
 
 IMAGENET_MEAN = (0.485, 0.456, 0.406)
 IMAGENET_STD = (0.229, 0.224, 0.225)
+LARGEST = 4096  # side of an image in pixels; a patch graph of it has up to 65,536 nodes
 ASSUMED_IMAGENET = "mean and std are not given by the source: ImageNet's were assumed"
 
 
@@ -20,6 +21,10 @@ class Preprocessing:
     image_size: int
     mean: tuple[float, ...] = IMAGENET_MEAN
     std: tuple[float, ...] = IMAGENET_STD
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.image_size, int) or not 1 <= self.image_size <= LARGEST:
+            raise BackboneError(f"image_size must be a whole number from 1 to {LARGEST}, not {self.image_size!r}")
 
 
 def read_preprocessing(file: Path | None, default_size: int | None) -> tuple[Preprocessing, list[str]]:

@@ -39,22 +39,30 @@ class RunConfig(LearnerSettings):
     passes: int = Field(
         1,
         ge=1,
+        le=10_000,
         description="How often a task shows its images, each time in another order.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
     blurry: float = Field(0.0, ge=0, lt=1, description="Share of each task that arrives during its neighbours.")
-    batch_size: int = Field(12, ge=1, description="Images of the stream in each step.")
-    limit_train: int | None = Field(None, ge=1, description="Use only this many training images, a fixed draw.")
-    limit_test: int | None = Field(None, ge=1, description="Use only this many test images, a fixed draw.")
-    probe_images: int = Field(
-        64, ge=0, description="Test images on which localisation is measured after each task (0: none)."
+    batch_size: int = Field(12, ge=1, le=10_000, description="Images of the stream in each step.")
+    limit_train: int | None = Field(
+        None, ge=1, le=1_000_000_000, description="Use only this many training images, a fixed draw."
     )
-    test_batch_size: int = Field(64, ge=1, description="Images tested at once.")
-    workers: int = Field(1, ge=0, description="Processes that decode images ahead (0: decode in this one).")
+    limit_test: int | None = Field(
+        None, ge=1, le=1_000_000_000, description="Use only this many test images, a fixed draw."
+    )
+    probe_images: int = Field(
+        64, ge=0, le=10_000, description="Test images on which localisation is measured after each task (0: none)."
+    )
+    test_batch_size: int = Field(64, ge=1, le=10_000, description="Images tested at once.")
+    workers: int = Field(1, ge=0, le=256, description="Processes that decode images ahead (0: decode in this one).")
     strict: bool = Field(False, description="Make an unreadable image an error instead of skipping it.")
+    max_unreadable: float = Field(
+        0.1, ge=0, le=1, description="A run stops when a larger share of its training or test images is unreadable."
+    )
     device: str = Field("auto", description="cpu, cuda, mps, or auto.")
-    checkpoint_steps: int | None = Field(None, ge=1, description="Checkpoint after this many steps.")
-    checkpoint_minutes: float = Field(5.0, gt=0, description="Checkpoint after this many minutes.")
+    checkpoint_steps: int | None = Field(None, ge=1, le=1_000_000_000, description="Checkpoint after this many steps.")
+    checkpoint_minutes: float = Field(5.0, gt=0, le=100_000, description="Checkpoint after this many minutes.")
     track: list[Literal["tensorboard", "wandb", "mlflow"]] = Field(
         ["tensorboard"],
         description="Where curves go: tensorboard, wandb (Weights & Biases), mlflow; may be repeated. The last two are "

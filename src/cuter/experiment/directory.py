@@ -6,9 +6,10 @@ import json
 import logging
 import os
 import secrets
+import shlex
 import shutil
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
@@ -73,7 +74,8 @@ class Directory:
 
     def write_environment(self, environment: dict[str, Any]) -> None:
         """Write what the result depends on beside the configuration."""
-        write_json(self.path / "environment.json", environment)
+        with self.writing("environment.json"):
+            write_json(self.path / "environment.json", environment)
 
     def compare_environment(self, environment: dict[str, Any]) -> None:
         """Warn where a run goes on in other surroundings: its result may then differ in the last digits."""
@@ -85,39 +87,57 @@ class Directory:
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write the result; from then on the run counts as finished."""
-        write_json(self.summary, summary)
+        with self.writing("summary.json"):
+            write_json(self.summary, summary)
 
     def append_metrics(self, line: dict[str, Any]) -> None:
         """Append a line to metrics.jsonl. Lines hold no times, so that equal runs have equal files."""
-        try:
-            with self.metrics.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(line) + "\n")
-        except OSError as error:
-            raise CuterError(
-                f"{self.metrics} cannot be written ({error}). "
-                f"When it can, go on with: cuter {self.command} --resume {self.path}"
-            ) from None
+        with self.writing("metrics.jsonl"), self.metrics.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(line) + "\n")
 
     def metrics_length(self) -> int:
         """Return the length of metrics.jsonl on disk, to cut it back to when the run goes on from here."""
-        with self.metrics.open("a") as file:
+        with self.writing("metrics.jsonl"), self.metrics.open("a", encoding="utf-8") as file:
             os.fsync(file.fileno())  # a checkpoint must not know of lines that a power cut takes away
             return file.tell()
 
     def cut_metrics(self, length: int) -> None:
         """Drop what was written after a checkpoint: the resumed run writes it again."""
-        with self.metrics.open("a") as file:
+        with self.writing("metrics.jsonl"), self.metrics.open("a", encoding="utf-8") as file:
             if file.tell() < length:
                 logger.warning("%s has lost lines that were written before the checkpoint", self.metrics)
             else:
                 file.truncate(length)
 
-    def save_checkpoint(self, step: int, states: Mapping[str, State]) -> bool:
-        """Write a checkpoint and drop all but the last two. A full disk costs the checkpoint, not the run."""
+    @contextmanager
+    def writing(self, name: str) -> Iterator[None]:
+        """Make what the disk refuses an error that says how to go on."""
+        try:
+            yield
+        except OSError as error:
+            raise CuterError(
+                f"{self.path / name} cannot be written ({error}). When it can, go on with: {self.go_on}"
+            ) from error
+
+    @property
+    def go_on(self) -> str:
+        """The command that continues the run."""
+        return f"cuter {shlex.join([self.command, '--resume', str(self.path)])}"
+
+    def save_checkpoint(self, step: int, states: Mapping[str, State], *, required: bool = False) -> bool:
+        """Write a checkpoint and drop all but the last two.
+
+        A full disk costs the checkpoint, not the run, unless the checkpoint is `required`: then it is an error.
+        """
         folder = self.checkpoints / f"step-{step:08d}"
         try:
             save_states(folder, states)
         except OSError as error:
+            if required:
+                raise CuterError(
+                    f"{self.path} is not finished: its last checkpoint cannot be written ({error}). "
+                    f"Make room, then go on with: {self.go_on}"
+                ) from error
             logger.warning(
                 "checkpoint %s could not be written (%s); the run goes on, the one before it stays", folder, error
             )
@@ -146,7 +166,8 @@ class Directory:
     @contextmanager
     def logged(self) -> Iterator[None]:
         """Keep what the package logs in run.log, warnings and milestones with their time."""
-        handler = logging.FileHandler(self.path / "run.log", encoding="utf-8")
+        with self.writing("run.log"):
+            handler = _LogFile(self.path / "run.log", encoding="utf-8")
         handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
         package = logging.getLogger("cuter")
         before = package.level
@@ -157,11 +178,19 @@ class Directory:
         finally:
             package.removeHandler(handler)
             package.setLevel(before)
-            handler.close()
+            with suppress(OSError):  # it has lines that a full disk did not take
+                handler.close()
 
     def locked(self) -> AbstractContextManager[None]:
         """Hold the run for this process alone; the system lets go of it even after a kill."""
         return locked(self.path)
+
+
+class _LogFile(logging.FileHandler):
+    """A log that a full disk cuts short without a traceback for each line."""
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Go on: what was logged is on the terminal, too."""
 
 
 class RunDirectory(Directory):
@@ -174,7 +203,18 @@ class RunDirectory(Directory):
         """The configuration that the run was started with."""
         return load_config(self.path / "config.yaml", {})
 
+    def write_config(self, config: RunConfig) -> None:
+        """Note what has changed since the start: where the data are, how many processes decode, the device."""
+        with self.writing("config.yaml"):
+            write_text(self.path / "config.yaml", dump_config(config))
+
+    def lacks_checkpoint(self, step: int) -> bool:
+        """Whether there are checkpoints, but none of this step; one whose checkpoints were all deleted lacks none."""
+        folders = self._folders()
+        return bool(folders) and folders[-1].name != f"step-{step:08d}"
+
     def write_summary(self, summary: dict[str, Any]) -> None:
         """Write the result, for programs and for people."""
-        write_text(self.path / "summary.md", summary_markdown(Summary.from_dict(summary)))
+        with self.writing("summary.md"):
+            write_text(self.path / "summary.md", summary_markdown(Summary.from_dict(summary)))
         super().write_summary(summary)

@@ -22,6 +22,13 @@ class Progress:
     test_seconds: float = 0.0
     results: list[TaskResult] = field(default_factory=list)
     skipped: dict[str, str] = field(default_factory=dict)  # reason by path
+    data_root: str = ""  # that these paths begin with; none in what earlier versions saved
+
+    def move(self, old: str, new: str) -> None:
+        """Let what was skipped under the folder `old` be where it is now, under `new`: it must not count twice."""
+        if old and new and old != new:
+            self.skipped = {_moved(path, old, new): _moved(why, old, new) for path, why in self.skipped.items()}
+        self.data_root = new
 
     def state_dict(self) -> dict[str, Any]:
         """Return the progress ready for JSON."""
@@ -34,3 +41,8 @@ class Progress:
             return cls(**state | {"results": [TaskResult.from_dict(result) for result in state["results"]]})
         except (KeyError, TypeError) as error:
             raise CheckpointError(f"the checkpoint's progress is of another version: {error}") from None
+
+
+def _moved(text: str, old: str, new: str) -> str:
+    """Replace the folder with which a path, or a message that names one, begins."""
+    return new + text.removeprefix(old) if text.startswith(old) else text

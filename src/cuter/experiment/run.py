@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +23,21 @@ from cuter.experiment.purity import purity
 from cuter.experiment.run_pictures import draw_run
 from cuter.experiment.stopping import Interrupted, StopRequest, stop_on_signals
 from cuter.experiment.trackers import require_clients
+from cuter.experiment.unreadable import UnreadableLimit
 from cuter.learn.learner import Learner, Step
 from cuter.learn.settings import LearnerSettings
 from cuter.measure.metrics import multilabel_scores
 from cuter.measure.protocol import Summary, TaskResult
+from cuter.settings import validated
 from cuter.storage import load_state
+from cuter.stream.images import path_text
 from cuter.stream.loading import Loaded, Unreadable, load_batches
 from cuter.stream.tasks import Visit, in_batches
 
 logger = logging.getLogger("cuter.run")
+
+# What may change when a run goes on: it decides no result.
+CHANGEABLE = ("data_root", "workers", "device", "max_unreadable")
 
 
 def start(config: RunConfig, out: Path, display: Display) -> dict[str, Any]:
@@ -45,36 +51,94 @@ def start(config: RunConfig, out: Path, display: Display) -> dict[str, Any]:
     with directory.locked():
         directory.write_environment(describe_environment(learner.device) | {"backbone": str(learner.backbone.report)})
         display.say(str(learner.backbone.report))
-        progress = Progress(plan=plan.digest())
+        progress = Progress(plan=plan.digest(), data_root=_root(config))
         return Run(config, directory, plan, learner=learner, progress=progress, display=display).carry_out()
 
 
-def resume(out: Path, display: Display) -> dict[str, Any]:
-    """Continue a run from its newest whole checkpoint and return its summary."""
+def resume(out: Path, display: Display, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Continue a run from its newest whole checkpoint and return its summary.
+
+    `changes` are settings of `CHANGEABLE`. They are noted in the configuration of the run.
+    """
     directory = RunDirectory.open(out)
-    if directory.finished is not None:
-        results = Summary.from_dict(directory.finished)
-        display.say(f"{out} is finished")
-        display.end_task(results.tasks)
-        display.finish(results, skipped=len(directory.finished["skipped"]))
-        return directory.finished
-    config = directory.config
+    before = directory.config
+    config = _changed(before, changes or {})
+    finished = directory.finished
+    if finished is not None and not directory.lacks_checkpoint(finished["steps"]):
+        if config.data_root != before.data_root:
+            with directory.locked():
+                _require_same_data(directory, config)
+                directory.write_config(config)
+        return _show_again(finished, directory, display)
+    if finished is not None:
+        logger.warning("%s lacks its last checkpoint: it goes on from the one before", out)
     require_clients(config.track)
     with directory.locked():
         plan = make_plan(config)
         folder = directory.newest_checkpoint()
         if folder is None:
             logger.warning("no whole checkpoint in %s: the run starts from its beginning", out)
-            learner, progress = _new_learner(config), Progress(plan=plan.digest())
+            learner, progress = _new_learner(config), Progress(plan=plan.digest(), data_root=_root(config))
         else:
             learner = Learner.from_state(load_state(folder, "learner"), config.device)
             progress = Progress.from_state(load_state(folder, "progress"))
-        if progress.plan != plan.digest():
-            place = f"under {config.data_root}" if config.data_root else f"of {config.dataset}"
-            raise ConfigError(f"{out} cannot go on: the images, labels or tasks {place} are not those it began with")
+        _require_same_plan(progress, plan, directory, config)
+        progress.move(progress.data_root or _root(before), _root(config))
+        if config != before:
+            directory.write_config(config)
         directory.compare_environment(describe_environment(learner.device))
         directory.cut_metrics(progress.metrics_length)
         return Run(config, directory, plan, learner=learner, progress=progress, display=display).carry_out()
+
+
+def _changed(config: RunConfig, changes: Mapping[str, Any]) -> RunConfig:
+    """Return a run's configuration with what may change when it goes on; anything else is refused."""
+    for name in changes:
+        if name not in CHANGEABLE:
+            raise ConfigError(f"a run goes on with its own {name}. What may change: {', '.join(CHANGEABLE)}")
+    changed = validated(RunConfig, config.model_dump() | dict(changes))
+    root = changed.data_root
+    return changed.model_copy(update={"data_root": root and root.expanduser().resolve()})
+
+
+def _require_same_data(directory: RunDirectory, config: RunConfig) -> None:
+    """Refuse data that are not those of the newest checkpoint; without a checkpoint nobody knows."""
+    if folder := directory.newest_checkpoint():
+        progress = Progress.from_state(load_state(folder, "progress"))
+        _require_same_plan(progress, make_plan(config), directory, config)
+
+
+def _require_same_plan(progress: Progress, plan: Plan, directory: RunDirectory, config: RunConfig) -> None:
+    if progress.plan != plan.digest():
+        place = f"under {config.data_root}" if config.data_root else f"of {config.dataset}"
+        raise ConfigError(
+            f"{directory.path} cannot go on: the images, labels or tasks {place} are not those it began with"
+        )
+
+
+def _draw(directory: RunDirectory, *, only_missing: bool = False) -> None:
+    try:
+        draw_run(directory.path, only_missing=only_missing)
+    except OSError as error:
+        raise CuterError(
+            f"the results of {directory.path} are in summary.json, but not all of its pictures can be written "
+            f"({error}). Make room, then draw them with: {directory.go_on}"
+        ) from error
+
+
+def _root(config: RunConfig) -> str:
+    return "" if config.data_root is None else path_text(config.data_root)
+
+
+def _show_again(finished: dict[str, Any], directory: RunDirectory, display: Display) -> dict[str, Any]:
+    """Show the results of a run that came to its end, and draw the pictures that it lacks."""
+    results = Summary.from_dict(finished)
+    display.say(f"{directory.path} is finished")
+    display.end_task(results.tasks)
+    display.finish(results, skipped=len(finished["skipped"]))
+    if directory.metrics.is_file():
+        _draw(directory, only_missing=True)
+    return finished
 
 
 def _new_learner(config: RunConfig) -> Learner:
@@ -104,6 +168,8 @@ class Run:
         probed = [visit.sample for visit in plan.test[-1]]  # images of all classes, also before all are learned
         self.probe = Probe.of(probed, config.probe_images, learner.backbone.image_size)
         self.events = Events(config, directory.path, learner.steps + 1)
+        self.limit = UnreadableLimit(plan, config.max_unreadable)
+        self.is_saved = True  # what the last checkpoint was to hold
         self.saved_at = (learner.steps, time.monotonic())
 
     def carry_out(self) -> dict[str, Any]:
@@ -134,6 +200,8 @@ class Run:
             self.progress.train_seconds += time.monotonic() - mark
             self._pause_point(stop)
             mark = time.monotonic()
+        if self.plan.learn[task] and not self.progress.images:
+            raise DataError(f"none of the training images of {self.plan.tasks[task].name} is readable")
 
     def _test_task(self, stop: StopRequest) -> None:
         task = self.progress.task
@@ -184,6 +252,8 @@ class Run:
         return scores
 
     def _finish(self) -> dict[str, Any]:
+        if not self.is_saved:
+            self._checkpoint(required=True)
         progress, results = self.progress, Summary.of(self.progress.results)
         summary = results.as_dict() | {
             "config": self.config.model_dump(mode="json"),
@@ -197,7 +267,7 @@ class Run:
         }
         self.events.finished(results, self.learner.steps)  # before the run counts as finished: then nobody comes back
         self.directory.write_summary(summary)
-        draw_run(self.directory.path)
+        _draw(self.directory)
         self.display.finish(results, skipped=len(progress.skipped))
         return summary
 
@@ -231,6 +301,8 @@ class Run:
             if image.path not in self.progress.skipped:
                 logger.warning("skipped an unreadable image: %s", image.reason)
             self.progress.skipped[image.path] = image.reason
+        if skipped:
+            self.limit.check(self.progress.skipped, self.directory.go_on)
 
     def _pause_point(self, stop: StopRequest) -> None:
         """Between two steps: write a checkpoint when one is due, and stop if asked to."""
@@ -243,9 +315,10 @@ class Run:
         if steps and ((every and steps >= every) or minutes >= self.config.checkpoint_minutes):
             self._checkpoint()
 
-    def _checkpoint(self) -> bool:
+    def _checkpoint(self, *, required: bool = False) -> bool:
         self.events.flush()
         self.progress.metrics_length = self.directory.metrics_length()
         states = {"learner": self.learner.state_dict(), "progress": self.progress.state_dict()}
         self.saved_at = (self.learner.steps, time.monotonic())
-        return self.directory.save_checkpoint(self.learner.steps, states)
+        self.is_saved = self.directory.save_checkpoint(self.learner.steps, states, required=required)
+        return self.is_saved

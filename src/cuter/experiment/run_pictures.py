@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,11 +38,23 @@ FONT = "DejaVu Sans"  # comes with matplotlib
 LARGE, MEDIUM, SMALL, SMALLEST = 12, 9, 8, 6.5  # points
 
 
-def draw_run(folder: Path) -> list[Path]:
-    """Draw into the folder of a run all that its metrics tell of, and return the files."""
+def draw_run(folder: Path, *, only_missing: bool = False) -> list[Path]:
+    """Draw into the folder of a run all that its metrics tell of, or what of it is missing, and return the files."""
     lines = read_metrics(folder / "metrics.jsonl")
     pictures = {"selection.png": draw_selection, "balance.png": draw_balance, "localisation.png": draw_localisation}
-    return [folder / name for name, draw in pictures.items() if draw(lines, folder / name)]
+    wanted = {name: draw for name, draw in pictures.items() if not (only_missing and (folder / name).exists())}
+    return [folder / name for name, draw in wanted.items() if _draw_whole(draw, lines, folder / name)]
+
+
+def _draw_whole(draw: Callable[[Sequence[Line], Path], bool], lines: Sequence[Line], file: Path) -> bool:
+    """Draw a file that is whole or not there, also on a full disk."""
+    part = file.with_name(f".part-{file.name}")
+    try:
+        if is_drawn := draw(lines, part):
+            part.replace(file)
+        return is_drawn
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def draw_selection(lines: Sequence[Line], file: Path) -> bool:

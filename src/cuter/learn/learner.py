@@ -34,13 +34,14 @@ from cuter.learn.parts import (
     uses_localiser,
 )
 from cuter.learn.replay import as_batch
+from cuter.learn.saved import find_saved
 from cuter.learn.settings import LearnerSettings
 from cuter.learn.targets import STREAM_TARGETS
 from cuter.learn.teachers import TEACHERS
 from cuter.learn.words import check_word_vectors, vectors_of_names
 from cuter.memory import MEMORIES, Item
 from cuter.settings import validated
-from cuter.storage import load_state, save_states, verify
+from cuter.storage import load_state, save_states
 from cuter.stream.augment import make_augment
 from cuter.stream.batch import Batch, check_images
 from cuter.stream.images import read_images
@@ -186,15 +187,22 @@ class Learner:
 
     def save(self, folder: str | Path) -> None:
         """Write the learner into a folder: whole or not at all. Only an earlier save is replaced."""
-        save_states(Path(folder).expanduser().resolve(), {"learner": self.state_dict()})
+        place = Path(folder).expanduser().resolve()
+        try:
+            save_states(place, {"learner": self.state_dict()})
+        except OSError as error:
+            raise CheckpointError(
+                f"the learner cannot be saved in {place}: {error}. Nothing there has changed; "
+                "make room, or choose another folder"
+            ) from error
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> Learner:
-        """Read a learner that goes on exactly where it was saved: by `save`, or at the newest checkpoint of a run."""
-        folder = Path(folder).expanduser()
-        folder = max(folder.glob("checkpoints/step-*"), default=folder)
-        verify(folder)
-        return cls.from_state(load_state(folder, "learner"), device)
+        """Read a learner that goes on exactly where it was saved: by `save`, or at the newest checkpoint of a run.
+
+        Where that checkpoint is damaged, the one before it is read, with a warning.
+        """
+        return cls.from_state(load_state(find_saved(Path(folder).expanduser()), "learner"), device)
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that is needed to go on exactly as before, the backbone's architecture included."""

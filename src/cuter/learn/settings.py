@@ -17,7 +17,7 @@ PATCH_FEATURES = r"^(tokens|(keys|values|queries)(@[1-9]\d*)?)$"
 class LearnerSettings(BaseModel):
     """Settings of a learner, all with defaults. What is not given is what the method chooses, else the default."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, allow_inf_nan=False)
 
     method: str = Field(
         "rs",
@@ -43,7 +43,10 @@ class LearnerSettings(BaseModel):
         json_schema_extra=CHOSEN_BY_METHOD,
     )
     memory_images: int = Field(
-        1000, ge=0, description="Memory budget, counted in pixels: as many as this number of whole images has."
+        1000,
+        ge=0,
+        le=10_000_000,
+        description="Memory budget, counted in pixels: as many as this number of whole images has.",
     )
     memory_codec: Literal["raw", "jpeg", "webp"] = Field(
         "raw", description="How memory stores pixels: raw; jpeg or webp hold several times more in as many bytes."
@@ -79,7 +82,9 @@ class LearnerSettings(BaseModel):
         description="Head 'label-graph': file of word vectors for class names, GloVe's text format; without one label "
         "embeddings are learned.",
     )
-    word_dim: int = Field(300, ge=1, description="Head 'label-graph': numbers in a label embedding or word vector.")
+    word_dim: int = Field(
+        300, ge=1, le=10_000, description="Head 'label-graph': numbers in a label embedding or word vector."
+    )
     teacher: str = Field(
         "none",
         description="What the model of the task before says of labels that nobody looked for: none, distil (its "
@@ -115,7 +120,7 @@ class LearnerSettings(BaseModel):
         description="Teacher 'soft-graph': weight of old label nodes keeping their cosines to each other.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
-    rounds: int = Field(2, ge=1, description="Cut-outs: regions looked for in each image.")
+    rounds: int = Field(2, ge=1, le=100, description="Cut-outs: regions looked for in each image.")
     localiser: str = Field(
         LEARNER,
         description="Cut-outs: who finds the regions: learner, pretrained (the backbone as it was before learning), or "
@@ -142,7 +147,7 @@ class LearnerSettings(BaseModel):
         "where the model itself gives them a low score.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
-    replay_size: int = Field(6, ge=0, description="Items replayed in each step.")
+    replay_size: int = Field(6, ge=0, le=10_000, description="Items replayed in each step.")
     replay_weight: float = Field(1.0, ge=0, description="Weight of the loss of replayed items; the stream has 1.")
     replay_draw: Literal["uniform", "by-class", "confused"] = Field(
         "uniform",
@@ -151,7 +156,10 @@ class LearnerSettings(BaseModel):
         json_schema_extra=CHOSEN_BY_METHOD,
     )
     confusion_steps: int = Field(
-        50, ge=1, description="Replay of 'confused': steps after which memory is looked through for confused classes."
+        50,
+        ge=1,
+        le=1_000_000_000,
+        description="Replay of 'confused': steps after which memory is looked through for confused classes.",
     )
     replay_unknown: Literal["absent", "ignored"] = Field(
         "absent",
@@ -199,7 +207,7 @@ class LearnerSettings(BaseModel):
         description="Patch features: keys, values or queries of the last attention block (of another: values@6), or "
         "tokens, the output.",
     )
-    seed: int = Field(0, ge=0, description="Seed of everything that is drawn at random.")
+    seed: int = Field(0, ge=0, le=2**64 - 1, description="Seed of everything that is drawn at random.")
 
     @model_validator(mode="before")
     @classmethod

@@ -22,7 +22,7 @@ from cuter.settings import validated
 # These can't change what is learned, only where, how fast and how safely, and who is told. A device changes the last
 # digits, as other hardware and other versions do: a table that moves to another machine must not begin anew, and
 # environment.json in the folder of each run tells where it was made.
-WITHOUT_EFFECT = ("device", "workers", "checkpoint_steps", "checkpoint_minutes", "track")
+WITHOUT_EFFECT = ("device", "workers", "checkpoint_steps", "checkpoint_minutes", "track", "max_unreadable")
 # Of these the last name is the same on any machine, as VOCdevkit; a name of a hub or of the package is one as well.
 PLACES = ("data_root", "backbone", "localiser", "word_vectors", "class_order")
 # Fields that --set leaves to other options.

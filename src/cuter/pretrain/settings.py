@@ -8,7 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 class PretrainSettings(BaseModel):
     """All that decides the weights, and how they are made. The defaults suit a small transformer and a CPU."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, coerce_numbers_to_str=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, validate_default=True, coerce_numbers_to_str=True, allow_inf_nan=False
+    )
 
     images: Path | None = Field(None, description="Folder of images, with its sub-folders. No labels are needed.")
     dataset: str | None = Field(
@@ -20,24 +22,24 @@ class PretrainSettings(BaseModel):
         None, description="Folder that holds the data set; toybox alone, which is rendered, needs none."
     )
     dataset_options: dict[str, str] = Field({}, description="Option of the data set's reader, NAME=VALUE.")
-    image_size: int = Field(128, ge=8, description="Side that images are squashed to, in pixels.")
-    patch_size: int = Field(8, ge=1, description="Side of a patch.")
-    dim: int = Field(128, ge=8, description="Width of the transformer.")
-    depth: int = Field(6, ge=1, description="Its blocks.")
-    heads: int = Field(4, ge=1, description="Its attention heads.")
+    image_size: int = Field(128, ge=8, le=4096, description="Side that images are squashed to, in pixels.")
+    patch_size: int = Field(8, ge=1, le=4096, description="Side of a patch.")
+    dim: int = Field(128, ge=8, le=16_384, description="Width of the transformer.")
+    depth: int = Field(6, ge=1, le=1000, description="Its blocks.")
+    heads: int = Field(4, ge=1, le=1000, description="Its attention heads.")
     conv_stem: bool = Field(
         True, description="Come from pixels to patches by small convolutions: learns earlier, from fewer images."
     )
-    epochs: int = Field(100, ge=1, description="Passes over the images.")
-    steps: int | None = Field(None, ge=1, description="Steps, in place of epochs.")
-    batch_size: int = Field(64, ge=2, description="Images in each step.")
+    epochs: int = Field(100, ge=1, le=1_000_000, description="Passes over the images.")
+    steps: int | None = Field(None, ge=1, le=1_000_000_000, description="Steps, in place of epochs.")
+    batch_size: int = Field(64, ge=2, le=10_000, description="Images in each step.")
     global_size: int | None = Field(
-        None, ge=1, description="Side of the two large crops; by default three quarters of image_size."
+        None, ge=1, le=4096, description="Side of the two large crops; by default three quarters of image_size."
     )
     local_size: int | None = Field(
-        None, ge=1, description="Side of the small crops; by default three eighths of image_size."
+        None, ge=1, le=4096, description="Side of the small crops; by default three eighths of image_size."
     )
-    local_crops: int = Field(4, ge=0, description="Small crops of each image.")
+    local_crops: int = Field(4, ge=0, le=100, description="Small crops of each image.")
     crop_split: float = Field(
         0.4, gt=0.05, lt=1, description="Share of the image's area that large crops have at least, small ones at most."
     )
@@ -49,7 +51,7 @@ class PretrainSettings(BaseModel):
         "area. Less than 1 suits scenes of several things: a part shows one thing, or none.",
     )
     colour: float = Field(1.0, ge=0, le=2, description="Strength of changes of colour; 0 leaves colours as they are.")
-    prototypes: int = Field(1024, ge=2, description="Outputs of the projection head.")
+    prototypes: int = Field(1024, ge=2, le=1_000_000, description="Outputs of the projection head.")
     lr: float = Field(1e-3, gt=0, description="Highest learning rate of AdamW; it falls to almost 0.")
     warmup: float = Field(0.1, ge=0, lt=1, description="Share of the steps in which the learning rate rises.")
     weight_decay: float = Field(0.04, ge=0, description="Weight decay of AdamW.")
@@ -69,18 +71,20 @@ class PretrainSettings(BaseModel):
         description="Weight of a term that keeps embeddings of different images apart; strong colour needs it.",
     )
     teacher_temperature: float = Field(0.04, gt=0, description="The lower, the more certain the teacher.")
-    scores: int = Field(10, ge=1, description="How many times the teacher is scored and exported on the way.")
-    probe_images: int = Field(64, ge=1, description="Images on which the cut is measured at each score.")
-    knn_images: int = Field(
-        500, ge=0, description="Images of each split of a data set for the k-NN score (0: none is taken)."
+    scores: int = Field(
+        10, ge=1, le=1_000_000, description="How many times the teacher is scored and exported on the way."
     )
-    seed: int = Field(0, ge=0, description="Seed of everything that is drawn at random.")
+    probe_images: int = Field(64, ge=1, le=10_000, description="Images on which the cut is measured at each score.")
+    knn_images: int = Field(
+        500, ge=0, le=1_000_000, description="Images of each split of a data set for the k-NN score (0: none is taken)."
+    )
+    seed: int = Field(0, ge=0, le=2**64 - 1, description="Seed of everything that is drawn at random.")
     device: str = Field("auto", description="cpu, cuda, mps, or auto.")
-    workers: int = Field(1, ge=0, description="Processes that decode images ahead (0: decode in this one).")
+    workers: int = Field(1, ge=0, le=256, description="Processes that decode images ahead (0: decode in this one).")
     cache_gigabytes: float = Field(
         4.0, ge=0, description="Images are held decoded if they take no more than this, else decoded in each epoch."
     )
-    checkpoint_minutes: float = Field(5.0, gt=0, description="Checkpoint after this many minutes.")
+    checkpoint_minutes: float = Field(5.0, gt=0, le=100_000, description="Checkpoint after this many minutes.")
 
     @field_validator("dataset")
     @classmethod

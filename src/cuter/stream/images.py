@@ -1,6 +1,7 @@
 """Image files of any kind become RGB pixels, or a `DataError` that says why not."""
 
 import io
+import os
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -51,6 +52,11 @@ def read_images(sources: Iterable[str | Path | bytes | Image.Image], size: int) 
     """Return images as one uint8 tensor (B, 3, size, size), ready for a `Batch`; an unreadable one is an error."""
     images = [read_squashed(Path(one) if isinstance(one, str) else one, size) for one in sources]
     return torch.stack(images) if images else torch.empty(0, 3, size, size, dtype=torch.uint8)
+
+
+def path_text(path: Path) -> str:
+    """Return a path as text that UTF-8 can hold, the same in every locale; bytes that are no text are escaped."""
+    return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
 def squash(image: Image.Image, size: int) -> Tensor:
@@ -138,7 +144,7 @@ def _eight_bits(grey: np.ndarray) -> np.ndarray:
 
 def _name(source: Path | bytes | Image.Image) -> str:
     if isinstance(source, Path):
-        return str(source)
+        return path_text(source)
     if isinstance(source, bytes):
         return f"{len(source)} bytes"
     return f"image of mode {source.mode!r}" if isinstance(source, Image.Image) else type(source).__name__

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from cuter.errors import DataError
-from cuter.stream.images import read_squashed
+from cuter.stream.images import path_text, read_squashed
 from cuter.stream.samples import Dataset, class_counts
 
 Split = Literal["train", "test"]
@@ -147,5 +147,6 @@ def _faults(paths: Sequence[Path]) -> dict[str, str]:
         try:
             read_squashed(path, size=1)  # reads the file to its end, but builds as few pixels as JPEG allows
         except DataError as error:
-            faults[str(path)] = str(error).removeprefix(f"{path}: ")
+            name = path_text(path)
+            faults[name] = str(error).removeprefix(f"{name}: ")
     return faults

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from cuter.errors import DataError
 from cuter.stream.batch import Batch, membership
-from cuter.stream.images import read_squashed
+from cuter.stream.images import path_text, read_squashed
 from cuter.stream.tasks import Visit
 
 Source = TypeVar("Source")
@@ -56,7 +56,9 @@ def load_batches(
     columns = tuple(names)
     decoded = decode_batches(paths, read, image_size, workers=workers, start=start)
     for visits, (images, failures) in zip(batches[start:], decoded, strict=True):
-        skipped = tuple(Unreadable(visits[i].sample.id, str(visits[i].sample.path), why) for i, why in failures.items())
+        skipped = tuple(
+            Unreadable(visits[i].sample.id, path_text(visits[i].sample.path), why) for i, why in failures.items()
+        )
         if strict and skipped:
             raise DataError(f"{skipped[0].reason} (strict: an unreadable image is an error)")
         yield Loaded(_label([v for i, v in enumerate(visits) if i not in failures], images, columns), skipped)
@@ -72,14 +74,15 @@ def decode_batches(
 ) -> Iterator[Decoded]:
     """Yield batches of images in order, beginning with number `start`; `read` gives one as uint8 (3, size, size).
 
-    An image for which it raises `DataError` is left out of its batch, and the reason is told.
+    At most `workers` processes decode ahead, no more than there are batches. An image for which `read` raises
+    `DataError` is left out of its batch, and the reason is told.
     """
     yield from torch.utils.data.DataLoader(
         _Decoder(batches, read, image_size),
         batch_size=None,
         sampler=range(start, len(batches)),
-        num_workers=workers,
-        prefetch_factor=4 if workers else None,
+        num_workers=(processes := min(workers, len(batches) - start)),
+        prefetch_factor=4 if processes else None,
         worker_init_fn=_leave_signals_to_the_parent,
     )
 

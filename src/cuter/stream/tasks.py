@@ -12,6 +12,8 @@ from cuter.registry import did_you_mean
 from cuter.stream.labels import clean_name
 from cuter.stream.samples import Sample
 
+MOST_DIGITS = 9  # of a number of tasks or classes
+LARGEST_SEED = 2**64 - 1
 ACCEPTED = "'5x4', '11+7x10', or explicit lists of class names such as 'cat,dog;car,bus'"
 
 
@@ -41,6 +43,8 @@ def order_classes(classes: Sequence[str], order: str | int = "name") -> list[str
     if order == "name":
         return sorted(classes)
     if isinstance(order, int) or order.isdecimal():
+        if len(order := str(order)) > len(str(LARGEST_SEED)) or not 0 <= int(order) <= LARGEST_SEED:
+            raise ConfigError(f"class_order must be a seed from 0 to {LARGEST_SEED}, not {order}")
         return [str(name) for name in np.random.default_rng(int(order)).permutation(sorted(classes))]
     path = Path(order)
     if not path.is_file():
@@ -63,7 +67,7 @@ def make_tasks(spec: str | Sequence[Sequence[str]], classes: Sequence[str], orde
     class names, as Python lists or as 'cat,dog;car,bus'.
     """
     if isinstance(spec, str) and re.fullmatch(r"\s*\d+([x×]\d+)?(\s*\+\s*\d+([x×]\d+)?)*\s*", spec):
-        groups = _split(order_classes(classes, order), _task_sizes(spec), spec)
+        groups = _split(order_classes(classes, order), spec)
     else:
         lists = [group.split(",") for group in spec.split(";")] if isinstance(spec, str) else spec
         groups = [[clean_name(name) for name in group if name.strip()] for group in lists]
@@ -75,20 +79,18 @@ def make_tasks(spec: str | Sequence[Sequence[str]], classes: Sequence[str], orde
     return [Task(f"task {number}", tuple(group)) for number, group in enumerate(groups, start=1)]
 
 
-def _task_sizes(spec: str) -> list[int]:
-    sizes: list[int] = []
-    for term in spec.split("+"):
-        *repeats, size = (int(number) for number in term.strip().replace("×", "x").split("x"))
-        sizes += [size] * (repeats[0] if repeats else 1)
-    return sizes
-
-
-def _split(names: list[str], sizes: list[int], spec: str) -> list[list[str]]:
-    if not sizes or min(sizes) < 1 or sum(sizes) != len(names):
+def _split(names: list[str], spec: str) -> list[list[str]]:
+    terms = [term.strip().replace("×", "x").split("x") for term in spec.split("+")]
+    if any(len(number) > MOST_DIGITS for term in terms for number in term):
+        raise ConfigError(f"tasks {spec!r} has a number of more than {MOST_DIGITS} digits. Accepted: {ACCEPTED}")
+    counted = [(int(repeats[0]) if repeats else 1, int(size)) for *repeats, size in terms]
+    asked, tasks = sum(number * size for number, size in counted), sum(number for number, _ in counted)
+    if min(size for _, size in counted) < 1 or asked != len(names):  # before a list is made that may be endless
         raise ConfigError(
-            f"tasks {spec!r} asks for {sum(sizes)} classes in {len(sizes)} tasks, but there are {len(names)}. "
+            f"tasks {spec!r} asks for {asked} classes in {tasks} tasks, but there are {len(names)}. "
             f"Accepted: {ACCEPTED}"
         )
+    sizes = [size for number, size in counted for _ in range(number)]
     ends = np.cumsum(sizes).tolist()
     return [names[end - size : end] for size, end in zip(sizes, ends, strict=True)]
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from cuter.errors import DataError
-from cuter.stream.datasets.files import relative_path
+from cuter.stream.datasets.files import native, relative_path
 from cuter.stream.fetch import Progress
 
 
@@ -23,7 +23,7 @@ def unpack(archive: Path, inner: str, folder: Path, progress: Progress) -> None:
         for name, end, content in _files(archive):
             path = relative_path(name, f"{archive}: name of a file")
             if path.startswith(f"{inner}/"):
-                target = folder / path.removeprefix(f"{inner}/")
+                target = folder / native(path.removeprefix(f"{inner}/"))
                 target.parent.mkdir(parents=True, exist_ok=True)
                 with target.open("wb") as file:
                     shutil.copyfileobj(content, file)

@@ -21,6 +21,7 @@ CIRCUMSTANCES = frozenset(
         "workers",
         "device",
         "strict",
+        "max_unreadable",
         "test_batch_size",
         "checkpoint_steps",
         "checkpoint_minutes",

@@ -8,7 +8,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from cuter.errors import DataError
 from cuter.stream.datasets import DATASETS, LAYOUTS
-from cuter.stream.datasets.files import checked, first_fault, relative_path, require_folder
+from cuter.stream.datasets.files import checked, first_fault, native, relative_path, require_folder
 from cuter.stream.samples import Box, Dataset, Sample
 
 Number = Annotated[float, Field(allow_inf_nan=False)]
@@ -85,7 +85,7 @@ def _split(root: Path, split: str) -> tuple[set[str], list[Sample]]:
             samples.append(
                 Sample(
                     id=f"{folder.name}/{path.rsplit('.', 1)[0]}",  # the splits may use the same file names
-                    path=folder / path,
+                    path=folder / native(path),
                     labels=frozenset(labels[image.id]),
                     boxes=tuple(boxes[image.id]),
                 )

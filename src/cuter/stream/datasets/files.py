@@ -1,5 +1,6 @@
 """What the readers share: text files, paths that stay under the root, and a last look at the result."""
 
+import os
 import posixpath
 from collections import Counter
 from pathlib import Path
@@ -39,6 +40,11 @@ def relative_path(listed: str, where: str) -> str:
     if path == "." or path.startswith("/") or path.split("/", 1)[0] == ".." or "\0" in path:
         raise DataError(f"{where}: {listed!r} must be a path relative to the root folder that stays inside it")
     return path
+
+
+def native(path: str) -> str:
+    """Return a path of an annotation file as this system spells it: its bytes are UTF-8, whatever the locale says."""
+    return os.fsdecode(path.encode("utf-8", "surrogateescape"))
 
 
 def first_fault(error: ValidationError) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cuter.errors import ConfigError, DataError
 from cuter.stream.datasets import DATASETS, LAYOUTS
-from cuter.stream.datasets.files import checked, relative_path, require_folder
+from cuter.stream.datasets.files import checked, native, relative_path, require_folder
 from cuter.stream.datasets.rows import Row, read_rows
 from cuter.stream.samples import Box, Dataset, Sample
 
@@ -114,4 +114,4 @@ def _sample(root: Path, row: Row, where: str) -> Sample:
             raise DataError(
                 f"{where}: field 'boxes' must have x1 < x2 and y1 < y2, not {[box.x1, box.y1, box.x2, box.y2]}"
             )
-    return Sample(id=path, path=root / path, labels=labels, known=known, boxes=boxes)
+    return Sample(id=path, path=root / native(path), labels=labels, known=known, boxes=boxes)

@@ -17,6 +17,8 @@ from cuter.stream.toybox.cache import render_toybox
 
 logger = logging.getLogger("cuter.toybox")
 
+MOST_SCENES = 1_000_000
+
 
 @DATASETS.register("toybox")
 def toybox(
@@ -29,9 +31,9 @@ def toybox(
     of all classes alike: as are most collections for pre-training.
     """
     for option, value in (("train", train), ("test", test), ("seed", seed)):
-        least = 0 if option == "seed" else 1
-        if value < least:
-            raise ConfigError(f"data set 'toybox': option {option!r} must be at least {least}, not {value}")
+        least, most = (0, 2**64 - 1) if option == "seed" else (1, MOST_SCENES)
+        if not least <= value <= most:
+            raise ConfigError(f"data set 'toybox': option {option!r} must be from {least} to {most}, not {value}")
     place = (root or cache_folder("toybox")) / (
         f"v{VERSION}-train{train}-test{test}-seed{seed}" + "-close-ups" * close_ups
     )

@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 from cuter.errors import DataError
 from cuter.registry import did_you_mean
 from cuter.stream.datasets import DATASETS, LAYOUTS
-from cuter.stream.datasets.files import checked, numbered_lines, read_text, relative_path, require_folder
+from cuter.stream.datasets.files import checked, native, numbered_lines, read_text, relative_path, require_folder
 from cuter.stream.samples import Box, Dataset, Sample
 
 # fmt: off
@@ -54,9 +54,9 @@ def _split(base: Path, split: str) -> list[Sample]:
     samples = []
     for number, line in numbered_lines(file):
         name = relative_path(line.split()[0], f"{file} line {number}")  # lists of one class have a second column
-        boxes = _objects(base / "Annotations" / f"{name}.xml")
+        boxes = _objects(base / "Annotations" / native(f"{name}.xml"))
         labels = frozenset(box.label for box in boxes)
-        samples.append(Sample(id=name, path=base / "JPEGImages" / f"{name}.jpg", labels=labels, boxes=boxes))
+        samples.append(Sample(id=name, path=base / "JPEGImages" / native(f"{name}.jpg"), labels=labels, boxes=boxes))
     return samples
 
 
