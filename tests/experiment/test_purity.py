@@ -53,6 +53,14 @@ def test_photos_are_upright_as_the_learner_saw_them(samples: dict[str, Sample], 
     assert purity([item("cat", (60, 40, 90, 90))], NAMES, turned, 100) == 1
 
 
+def test_photos_are_not_decoded(samples: dict[str, Sample], tmp_path: Path) -> None:
+    """Of this one only the beginning is there, which has its size."""
+    Image.effect_noise((200, 100), 50).save(tmp_path / "whole.jpg")
+    (tmp_path / "half.jpg").write_bytes((tmp_path / "whole.jpg").read_bytes()[:1000])
+    half = {"photo": replace(samples["photo"], path=tmp_path / "half.jpg")}
+    assert purity([item("cat", (60, 40, 90, 90))], NAMES, half, 100) == 1
+
+
 def test_the_share_counts_cut_outs_of_images_with_boxes_only(samples: dict[str, Sample]) -> None:
     items = [
         item("cat", (60, 40, 90, 90)),

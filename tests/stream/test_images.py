@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from cuter.errors import DataError
-from cuter.stream.images import MAX_PIXELS, read_image, read_squashed, squash
+from cuter.stream.images import MAX_PIXELS, read_image, read_size, read_squashed, squash
 
 
 def encoded(image: Image.Image, kind: str, **options) -> bytes:
@@ -162,6 +162,7 @@ class TestOrientation:
         exif[0x0112] = orientation
         read = read_image(encoded(stored, kind, exif=exif))
         again = read_image(read)
+        assert read_size(encoded(stored, kind, exif=exif)) == upright.size
         for image in (read, again):
             assert image.size == upright.size
             assert np.abs(np.asarray(image, dtype=int) - np.asarray(upright, dtype=int)).mean() < 8
@@ -169,6 +170,20 @@ class TestOrientation:
     def test_damaged_exif_does_not_cost_the_image(self):
         read = read_image(encoded(photo(), "JPEG", exif=b"Exif\0\0II*\0\xff\xff\xff\xff"))
         assert read.size == (48, 32)
+
+
+class TestSize:
+    @pytest.mark.parametrize("kind", ["JPEG", "PNG", "GIF", "WEBP", "TIFF", "BMP", "PPM", "JPEG2000"])
+    def test_it_is_in_the_header(self, kind):
+        file = encoded(Image.effect_noise((60, 40), 50).convert("RGB"), kind)
+        assert read_size(file) == (60, 40)
+        if kind in ("JPEG", "PNG"):
+            assert read_size(file[: len(file) // 2]) == (60, 40), "without the pixels"
+
+    def test_what_has_none_is_named(self, tmp_path):
+        (tmp_path / "note.jpg").write_text("hello")
+        with pytest.raises(DataError, match=r"note\.jpg: cannot read the image: not an image"):
+            read_size(tmp_path / "note.jpg")
 
 
 class TestSquash:

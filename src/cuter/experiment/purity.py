@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cuter.memory import Item
-from cuter.stream.images import read_image
+from cuter.stream.images import read_size
 from cuter.stream.samples import Sample
 
 SHARE = 0.5  # of the object in the cut-out, or of the cut-out in the object
@@ -28,7 +28,7 @@ def purity(items: Sequence[Item], names: Sequence[str], samples: Mapping[str, Sa
 
 def shows(box: tuple[int, int, int, int], name: str, sample: Sample, image_size: int) -> bool:
     """Tell whether this part of a sample's squashed image shows an object of this class."""
-    scale = np.array(read_image(sample.path).size * 2) / image_size
+    scale = np.array(read_size(sample.path) * 2) / image_size
     objects = np.array([(o.x1, o.y1, o.x2, o.y2) for o in sample.boxes if o.label == name]).reshape(-1, 4)
     cut_out = np.array(box) * scale
     shared = _area(

@@ -2,7 +2,8 @@
 
 import io
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -28,6 +29,7 @@ UPRIGHT = {
     7: Image.Transpose.TRANSVERSE,
     8: Image.Transpose.ROTATE_90,
 }
+SIDEWAYS = (5, 6, 7, 8)
 
 
 def read_image(source: Path | bytes | Image.Image, max_pixels: int = MAX_PIXELS) -> Image.Image:
@@ -46,6 +48,16 @@ def read_squashed(source: Path | bytes | Image.Image, size: int, max_pixels: int
     synthetic picture of 12 megapixels that took a fifth of the time and moved no pixel by more than two grey levels.
     """
     return squash(_read(source, max_pixels, at_least=2 * size), size)
+
+
+def read_size(source: Path | bytes) -> tuple[int, int]:
+    """Return the width and height that `read_image` would return, from the header of the file: no pixel is decoded.
+
+    A PNG that notes only after its pixels that it lies on its side is the one exception.
+    """
+    with _opened(source) as image:
+        is_turned = image.format != "TIFF" and _orientation(image) in SIDEWAYS  # Pillow has turned the size of a TIFF
+        return (image.height, image.width) if is_turned else image.size
 
 
 def read_images(sources: Iterable[str | Path | bytes | Image.Image], size: int) -> Tensor:
@@ -68,12 +80,21 @@ def squash(image: Image.Image, size: int) -> Tensor:
 
 
 def _read(source: Path | bytes | Image.Image, max_pixels: int, at_least: int | None) -> Image.Image:
+    with _opened(source) as image:
+        # drafting would shrink the caller's own image
+        return _decode(image, max_pixels, at_least=None if image is source else at_least)
+
+
+@contextmanager
+def _opened(source: Path | bytes | Image.Image) -> Iterator[Image.Image]:
+    """Open an image; a failure in doing so, or in what is then done with it, is a `DataError`."""
     try:
         with quiet_pillow():
             if isinstance(source, Image.Image):
-                return _decode(source, max_pixels, at_least=None)  # drafting would shrink the caller's own image
-            with Image.open(_readable(source), formats=FORMATS) as image:
-                return _decode(image, max_pixels, at_least)
+                yield source
+            else:
+                with Image.open(_readable(source), formats=FORMATS) as image:
+                    yield image
     except Exception as error:  # on damaged files Pillow's parsers raise nearly everything, from IndexError on
         raise DataError(f"{_name(source)}: cannot read the image: {_reason(error)}") from error
 
@@ -109,12 +130,16 @@ def _decode(image: Image.Image, max_pixels: int, at_least: int | None) -> Image.
 
 
 def _upright(image: Image.Image) -> Image.Image:
-    try:
-        orientation = image.getexif().get(ORIENTATION_TAG)
-    except Exception:  # damaged EXIF beside good pixels is common: show the image as it is stored
-        orientation = None
-    turn = UPRIGHT.get(orientation) if isinstance(orientation, int) else None
+    turn = UPRIGHT.get(_orientation(image))
     return image if turn is None else image.transpose(turn)
+
+
+def _orientation(image: Image.Image) -> int:
+    try:
+        orientation = Image.Image.getexif(image).get(ORIENTATION_TAG)  # that of a PNG would decode the pixels first
+    except Exception:  # damaged EXIF beside good pixels is common: show the image as it is stored
+        return 1
+    return orientation if isinstance(orientation, int) else 1
 
 
 def _rgb(image: Image.Image) -> Image.Image:
