@@ -151,7 +151,7 @@ def main() -> None:
         (learner, "augment", "augmentation"),
         (learner, "localise", "cut"),
         (learner, "regularise", "regulariser"),
-        (learner, "_draw_replay", "drawing the replay"),
+        (learner, "draw", "drawing the replay"),
         (learner.memory, "offer", "memory"),
         (learner, "keeper", "keeper"),
         (learner, "observe", "the rest of observe"),

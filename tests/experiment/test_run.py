@@ -121,6 +121,7 @@ def test_the_bound_of_joint_learning_shows_all_that_came_before_again(config: Ru
     plan = make_plan(joint)
     assert summary["images"] == sum(len(batch) for batches in plan.learn for batch in batches)
     assert summary["memory_items"] == 0
+    assert Learner.load(tmp_path / "run", device="cpu").settings.method == "joint"
     assert [len(task["classes"]) for task in summary["tasks"]] == [2, 4, 6, 8], "tested as any other method"
     for task, batches in enumerate(plan.learn):
         visits = [visit for batch in batches for visit in batch]

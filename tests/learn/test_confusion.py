@@ -115,7 +115,7 @@ def test_vectors_of_what_is_drawn_are_renewed() -> None:
     one, _ = memory()
     drawn = one.sample(4, step=0)
     rows = torch.rand(4, 5)
-    one.memory.refresh(embedding=rows)
+    one.memory.refresh(drawn, {"embedding": rows})
     renewed = {kept.id: kept.embedding for kept in one.memory.items if kept.embedding is not None}
     assert renewed.keys() == {item.id for item in drawn}
     for item, row in zip(drawn, rows, strict=True):

@@ -10,7 +10,9 @@ from cuter.backbone import Backbone, untrained_vit
 from cuter.cut import CutSettings, Localiser
 from cuter.errors import ConfigError
 from cuter.learn.cutouts import NO_REGION, OUTCOMES, WHOLE_IMAGE, CutOuts
+from cuter.learn.keepers import WantedVectors
 from cuter.learn.learner import Learner
+from cuter.learn.losses import asymmetric_loss
 from cuter.learn.model import Model, View
 from cuter.learn.selection import KEPT, OTHER_LABEL, relative_to_image
 from cuter.learn.settings import LearnerSettings
@@ -18,6 +20,7 @@ from cuter.memory import Item
 from cuter.stream.batch import Batch
 
 NAMES = ["red", "green", "blue"]
+NOTHING_WANTED = WantedVectors(frozenset(), asymmetric_loss)
 COLOURS = torch.eye(3, dtype=torch.uint8) * 255
 
 
@@ -56,7 +59,7 @@ THING = (3, 5, 12, 9)  # neither square nor in the middle, so that a mirrored or
 def test_a_cut_out_is_kept_with_its_true_pixels_label_and_place() -> None:
     batch = Batch.of(torch.stack([scene(("green", THING))]), [["green"]], known=NAMES, ids=["photo"])
     model = SeesColours().train()
-    kept = CutOuts(model, relative_to_image)(batch, view_of(batch, [[THING, NOTHING]]))
+    kept = CutOuts(model, relative_to_image, NOTHING_WANTED)(batch, view_of(batch, [[THING, NOTHING]]))
     (item,) = kept.items
     assert item.image.shape == (3, 4, 9)
     assert (item.image == COLOURS[1].view(3, 1, 1)).all()
@@ -72,7 +75,7 @@ def test_all_cut_outs_of_a_batch_are_seen_in_one_forward() -> None:
     images = torch.stack([scene(("red", THING), ("blue", (20, 20, 30, 25)))] * 4)
     batch = Batch.of(images, [["red", "blue"]] * 4, known=NAMES)
     model = SeesColours()
-    kept = CutOuts(model, relative_to_image)(batch, view_of(batch, [[THING, (20, 20, 30, 25)]] * 4))
+    kept = CutOuts(model, relative_to_image, NOTHING_WANTED)(batch, view_of(batch, [[THING, (20, 20, 30, 25)]] * 4))
     assert model.calls == [8]
     assert [item.labels.nonzero().item() for item in kept.items] == [0, 2] * 4
     assert [item.id for item in kept.items] == ["0", "0", "1", "1", "2", "2", "3", "3"]
@@ -80,21 +83,23 @@ def test_all_cut_outs_of_a_batch_are_seen_in_one_forward() -> None:
 
 def test_a_region_of_something_else_is_refused() -> None:
     batch = Batch.of(torch.stack([scene(("green", THING))]), [["red"]], known=NAMES)
-    kept = CutOuts(SeesColours(), relative_to_image)(batch, view_of(batch, [[THING]]))
+    kept = CutOuts(SeesColours(), relative_to_image, NOTHING_WANTED)(batch, view_of(batch, [[THING]]))
     assert kept.items == []
     assert +kept.selection == Counter({OTHER_LABEL: 1})
 
 
 def test_images_are_told_apart_also_if_their_names_are_not() -> None:
     batch = Batch.of(torch.stack([scene(("red", THING)), scene()]), [["red"]] * 2, known=NAMES, ids=["same", "same"])
-    keeper = CutOuts(SeesColours(), relative_to_image, lambda classes: torch.tensor([True, False, False]))
+    keeper = CutOuts(
+        SeesColours(), relative_to_image, NOTHING_WANTED, lambda classes: torch.tensor([True, False, False])
+    )
     assert [item.box for item in keeper(batch, view_of(batch, [[THING], [NOTHING]])).items] == [THING, None]
 
 
 def test_nothing_found_costs_no_forward() -> None:
     batch = Batch.of(torch.stack([scene()] * 3), [["red"]] * 3)
     model = SeesColours()
-    kept = CutOuts(model, relative_to_image)(batch, view_of(batch, [[NOTHING, NOTHING]] * 3))
+    kept = CutOuts(model, relative_to_image, NOTHING_WANTED)(batch, view_of(batch, [[NOTHING, NOTHING]] * 3))
     assert kept.items == []
     assert +kept.selection == Counter({NO_REGION: 6})
     assert model.calls == []
@@ -103,7 +108,9 @@ def test_nothing_found_costs_no_forward() -> None:
 def test_whole_images_stand_in_for_classes_that_starve() -> None:
     images = torch.stack([scene(("red", THING)), scene(), scene(), scene()])
     batch = Batch.of(images, [["red"], ["red"], ["green"], []], known=NAMES)
-    keeper = CutOuts(SeesColours(), relative_to_image, lambda classes: torch.tensor([True, False, False]))
+    keeper = CutOuts(
+        SeesColours(), relative_to_image, NOTHING_WANTED, lambda classes: torch.tensor([True, False, False])
+    )
     kept = keeper(batch, view_of(batch, [[THING], [NOTHING], [NOTHING], [NOTHING]]))
     assert [(item.id, item.box) for item in kept.items] == [("0", THING), ("1", None)]
     assert torch.equal(kept.items[1].image, images[1])

@@ -1,19 +1,21 @@
 """What memory wants to know of an item beside its pixels."""
 
+import copy
+
 import pytest
 import torch
 
 from cuter.backbone import Backbone
 from cuter.errors import ConfigError
 from cuter.learn.cutouts import CutOuts
-from cuter.learn.keepers import residuals, whole_images
+from cuter.learn.keepers import WantedVectors, WholeImages, residuals
 from cuter.learn.learner import Learner
 from cuter.learn.losses import asymmetric_loss
 from cuter.learn.model import View
 from cuter.learn.selection import Candidates, Verdicts
 from cuter.stream.batch import Batch
 
-BOTH = frozenset({"embedding", "residual"})
+BOTH = WantedVectors(frozenset({"embedding", "residual"}), asymmetric_loss)
 
 
 def images(count: int) -> torch.Tensor:
@@ -33,28 +35,56 @@ def own_gradient(logits: torch.Tensor, labels: torch.Tensor, known: torch.Tensor
     return leaf.grad
 
 
+def summed_loss(logits: torch.Tensor, labels: torch.Tensor, known: torch.Tensor) -> torch.Tensor:
+    """Another criterion: a sum over images, and nothing is focused."""
+    return torch.nn.functional.binary_cross_entropy_with_logits(logits, labels.float(), known.float(), reduction="sum")
+
+
+def test_a_residual_is_the_gradient_of_the_criterion_whether_a_mean_or_a_sum() -> None:
+    view = view_of(5, 4)
+    labels, known = torch.rand(5, 4) < 0.5, torch.rand(5, 4) < 0.6
+    by_hand = (torch.sigmoid(view.logits.detach()) - labels.float()) * known
+    torch.testing.assert_close(residuals(summed_loss, view.logits, labels, known), by_hand)
+    wants = WantedVectors(frozenset({"residual"}), lambda *rows: summed_loss(*rows) / len(rows[0]))
+    torch.testing.assert_close(wants(view, labels, known)["residual"], by_hand)
+
+
+def test_a_learner_describes_items_by_its_own_criterion(tiny: Backbone) -> None:
+    """The sum over two known classes pulls twice as hard as their mean."""
+    found = []
+    for reduction in ("mean", "sum"):
+        one = Learner.create(
+            "gss", backbone=copy.deepcopy(tiny), device="cpu", class_reduction=reduction, augment="none"
+        )
+        one.observe(Batch.of(images(3), [["a"], ["b"], []], known=["a", "b"]))
+        found.append(torch.stack([item.tensors()["residual"] for item in one.memory.items]))
+    torch.testing.assert_close(found[1], 2 * found[0])
+
+
 def test_a_residual_does_not_depend_on_the_rest_of_the_batch() -> None:
     view = view_of(5, 4)
     labels, known = torch.rand(5, 4) < 0.5, torch.rand(5, 4) < 0.6
     known[2] = False
-    found = residuals(view.logits, labels, known)
+    found = residuals(asymmetric_loss, view.logits, labels, known)
     for row in range(5):
         torch.testing.assert_close(found[row], own_gradient(view.logits[row], labels[row], known[row]))
     assert not found.requires_grad
     assert (found[~known] == 0).all()
-    assert residuals(view.logits[:, :0], labels[:, :0], known[:, :0]).shape == (5, 0)
+    assert residuals(asymmetric_loss, view.logits[:, :0], labels[:, :0], known[:, :0]).shape == (5, 0)
+    assert residuals(asymmetric_loss, view.logits[:0], labels[:0], known[:0]).shape == (0, 4)
 
 
 def test_whole_images_come_with_what_is_wanted() -> None:
     batch = Batch.of(images(3), [["a"], ["b"], []], known=["a", "b", "c"])
     view = view_of(3, 3)
-    assert {*whole_images(batch, view).items[0].tensors()} == {"image", "labels", "known"}
-    for row, item in enumerate(whole_images(batch, view, BOTH).items):
+    nothing = WantedVectors(frozenset(), asymmetric_loss)
+    assert {*WholeImages(nothing)(batch, view).items[0].tensors()} == {"image", "labels", "known"}
+    for row, item in enumerate(WholeImages(BOTH)(batch, view).items):
         tensors = item.tensors()
         assert torch.equal(tensors["embedding"], view.embedding[row].detach())
         torch.testing.assert_close(tensors["residual"], own_gradient(view.logits[row], item.labels, item.known))
         assert not tensors["embedding"].requires_grad
-    (first, *_) = whole_images(batch, view, frozenset({"embedding"})).items
+    (first, *_) = WholeImages(WantedVectors(frozenset({"embedding"}), asymmetric_loss))(batch, view).items
     assert first.residual is None
 
 
@@ -64,7 +94,7 @@ def test_cut_outs_come_with_what_their_own_forward_says(tiny: Backbone) -> None:
     batch = Batch.of(images(2), [["a"], ["b"]], known=["a", "b"])
     one.observe(batch)
     one.observe(Batch.of(images(1), [["c"]], known=["c"]))
-    keeper = CutOuts(one.model, lambda c: Verdicts(torch.tensor([1, 0]), ["kept", "kept"]), wants=BOTH)
+    keeper = CutOuts(one.model, lambda c: Verdicts(torch.tensor([1, 0]), ["kept", "kept"]), BOTH)
     aligned = one._align(batch)
     boxes = torch.tensor([[[2, 3, 12, 20]], [[0, 0, 9, 9]]])
     view = View(torch.zeros(2, 3), torch.zeros(2, 32), torch.zeros(2, 1, 4), (1, 1), boxes=boxes)

@@ -1,6 +1,8 @@
 """What is true of the learner itself; tests/learn/test_method_battery.py has what is true of every method."""
 
 import copy
+import pickle
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ from cuter.cut import Localiser
 from cuter.errors import BatchError, CheckpointError, ConfigError, CuterError, DataError, UnknownNameError
 from cuter.learn.learner import Learner
 from cuter.learn.recipe import METHODS
+from cuter.learn.settings import LearnerSettings
 from cuter.stream.batch import Batch
 from cuter.stream.resize import resize
 
@@ -48,6 +51,45 @@ def test_save_and_load_goes_on_exactly_with_batch_normalisation(tmp_path: Path) 
         both.observe(batch(3, ["dog", "car"], 1))
     states = [both.model.state_dict() for both in (one, two)]
     assert all(torch.equal(states[0][name], states[1][name]) for name in states[0])
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda one: pickle.loads(pickle.dumps(one))])
+def test_a_copy_goes_on_exactly_with_all_that_can_be_drawn(
+    tiny: Backbone, copied: Callable[[Learner], Learner]
+) -> None:
+    """The paper's augmentation has state of its own, and memory may hold files."""
+    one = learner(tiny, "cuter-frozen", augment="paper", memory="gradient", memory_codec="jpeg")
+    one.observe(batch(3, ["cat", "dog"]))
+    two = copied(one)
+    for number in (1, 2):
+        for both in (one, two):
+            both.observe(batch(3, ["dog", "car"], number))
+    assert torch.equal(weights(one), weights(two))
+    assert torch.equal(one.generator.get_state(), two.generator.get_state())
+    parts = [
+        (some.memory.generator, some.keeper.model, some.draw.memory, some.localise.localiser) for some in (one, two)
+    ]
+    assert parts[1] == (two.generator, two.model, two.memory, two.localiser), "the copy is made of its own parts"
+    assert all(first is not second for first, second in zip(*parts, strict=True))
+
+
+def test_nothing_to_replay_is_not_looked_at(tiny: Backbone) -> None:
+    one = learner(tiny, replay_size=0)
+    looks: list[int] = []
+    one.model.register_forward_hook(lambda *_: looks.append(1))
+    for number in range(2):
+        assert one.observe(batch(3, ["cat"], number)).replayed == 0
+    assert len(looks) == 2
+
+
+def test_joint_is_refused_outside_a_run(tiny: Backbone, tmp_path: Path) -> None:
+    """It would be fine-tuning under another name. The learner of such a run can be built and loaded."""
+    with pytest.raises(ConfigError, match=r"'joint' is a way of showing data .*'cuter run --method joint'.*'finetune'"):
+        learner(tiny, "joint")
+    one = Learner.from_settings(LearnerSettings(method="joint"), tiny, device="cpu")
+    one.observe(batch(3, ["cat"]))
+    one.save(tmp_path / "saved")
+    assert Learner.load(tmp_path / "saved", device="cpu").settings.method == "joint"
 
 
 def test_a_first_batch_without_any_label(tiny: Backbone) -> None:

@@ -1,7 +1,10 @@
 """One battery for every method: a new one is covered the moment its file exists."""
 
+import copy
 import json
+import pickle
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +17,9 @@ from cuter.learn.recipe import METHODS
 from cuter.measure.metrics import multilabel_scores
 from cuter.stream.batch import Batch
 
-methods = pytest.mark.parametrize("method", list(METHODS))
-plain = [name for name in METHODS if "regulariser" not in METHODS[name].choices]
+LEARNERS = [name for name in METHODS if name != "joint"]  # which is a way of showing data to the learner of finetune
+methods = pytest.mark.parametrize("method", LEARNERS)
+plain = [name for name in LEARNERS if "regulariser" not in METHODS[name].choices]
 plain_methods = pytest.mark.parametrize("method", plain)
 
 SETTINGS: dict[str, Any] = {"memory_images": 8, "replay_size": 3, "augment": "none"}
@@ -221,16 +225,42 @@ def test_save_and_load_goes_on_exactly(tiny: Backbone, method: str, tmp_path: Pa
     three_tasks(one)
     one.save(tmp_path / "saved")
     two = Learner.load(tmp_path / "saved", device="cpu")
-    states = [flat(both.state_dict()) for both in (one, two)]
-    assert states[0].keys() == states[1].keys()
-    for key, value in states[0].items():
-        assert same(value, states[1][key]), key
+    assert_same(flat(one.state_dict()), flat(two.state_dict()))
     for number, names in enumerate([["tree", "cat"], ["boat"], ["boat"]]):
         for both in (one, two):
             both.observe(batch(4, names, 10 + number))
     assert torch.equal(weights(one), weights(two))
     assert [kept.id for kept in one.memory.items] == [kept.id for kept in two.memory.items]
     assert one.predict(batch(2, ["x"]).images) == two.predict(batch(2, ["x"]).images)
+
+
+def sent(one: Learner) -> Learner:
+    """As it arrives in a worker process."""
+    received: Learner = pickle.loads(pickle.dumps(one))
+    return received
+
+
+@methods
+@pytest.mark.parametrize("copied", [copy.deepcopy, sent])
+def test_a_copy_goes_on_exactly_and_on_its_own(
+    tiny: Backbone, method: str, copied: Callable[[Learner], Learner]
+) -> None:
+    """Neither learns from what the other is shown, and both become the same when they are shown the same."""
+    one = learner(tiny, method, augment="flip")
+    for number, names in enumerate([["cat", "dog"], ["car"], ["car", "bus"]]):
+        one.observe(batch(3, names, number))
+    two = copied(one)
+
+    def learn_on(some: Learner) -> dict[str, Any]:
+        for number, names in enumerate([["bus"], ["cat", "tree"]]):
+            some.observe(batch(3, names, 10 + number))
+        return state_of(some)
+
+    before = state_of(one)
+    after = learn_on(two)
+    assert_same(state_of(one), before)
+    assert_same(learn_on(one), after)
+    assert_same(state_of(two), after)
 
 
 @methods
@@ -260,6 +290,16 @@ def same(first: Any, second: Any) -> bool:
     if isinstance(first, torch.Tensor):
         return first.dtype == second.dtype and torch.equal(first, second)
     return json.dumps(first) == json.dumps(second)  # on disk a pair becomes a list
+
+
+def state_of(one: Learner) -> dict[str, Any]:
+    return copy.deepcopy(flat(one.state_dict()))
+
+
+def assert_same(first: dict[str, Any], second: dict[str, Any]) -> None:
+    assert first.keys() == second.keys()
+    for key, value in first.items():
+        assert same(value, second[key]), key
 
 
 def flat(state: Any, name: str = "") -> dict[str, Any]:

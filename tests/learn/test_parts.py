@@ -10,7 +10,9 @@ from cuter.cut import cut_settings
 from cuter.learn import localise as localising
 from cuter.learn.heads import LinearHead
 from cuter.learn.heads.prototypes import Prototypes
+from cuter.learn.keepers import Keeper, WantedVectors
 from cuter.learn.learner import Learner
+from cuter.learn.losses import asymmetric_loss
 from cuter.learn.model import Model, View
 from cuter.learn.parts import make_keeper, make_regulariser
 from cuter.learn.regularisers import REGULARISERS, WEIGHTS
@@ -31,6 +33,10 @@ def memory_with(counts: list[int]) -> Memory:
     return memory
 
 
+def keeper_of(settings: LearnerSettings, backbone: Backbone, counts: list[int]) -> Keeper:
+    return make_keeper(settings, Model(backbone), memory_with(counts), WantedVectors(frozenset(), asymmetric_loss))
+
+
 def images(count: int = 4) -> torch.Tensor:
     pixels = torch.randint(0, 90, (count, 3, 32, 32), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
     pixels[:, :, 8:24, 16:28] += 150
@@ -39,7 +45,7 @@ def images(count: int = 4) -> torch.Tensor:
 
 def test_scarce_classes_get_the_lower_threshold(tiny: Backbone) -> None:
     settings = LearnerSettings(method="cuter-paper", tau1=0.3, tau2=0.6)
-    keeper: Any = make_keeper(settings, Model(tiny), memory_with([8, 2, 0]))
+    keeper: Any = keeper_of(settings, tiny, [8, 2, 0])
     both = torch.eye(3, dtype=torch.bool)
     scores = torch.eye(3) * 0.4
     verdicts = keeper.select(Candidates(scores, scores, both, torch.ones_like(both)))
@@ -48,13 +54,13 @@ def test_scarce_classes_get_the_lower_threshold(tiny: Backbone) -> None:
 
 
 def test_the_fallback_is_for_classes_that_memory_lacks_also_for_new_ones(tiny: Backbone) -> None:
-    keeper: Any = make_keeper(LearnerSettings(method="cuter"), Model(tiny), memory_with([8, 5, 2]))
+    keeper: Any = keeper_of(LearnerSettings(method="cuter"), tiny, [8, 5, 2])
     assert keeper.lacks(5).tolist() == [False, False, True, True, True]
 
 
 @pytest.mark.parametrize(("selection", "reason"), [("paper", "unsure"), ("relative", "kept")])
 def test_the_rule_of_selection(tiny: Backbone, selection: str, reason: str) -> None:
-    keeper: Any = make_keeper(LearnerSettings(method="cuter", selection=selection), Model(tiny), memory_with([1]))
+    keeper: Any = keeper_of(LearnerSettings(method="cuter", selection=selection), tiny, [1])
     scores, given = torch.tensor([[0.1]]), torch.ones(1, 1, dtype=torch.bool)
     assert keeper.select(Candidates(scores, scores, given, given)).reasons == [reason]
 
@@ -113,7 +119,7 @@ def test_how_replay_is_drawn(tiny: Backbone, draw: str, monkeypatch: pytest.Monk
     one = Learner.create("rs", backbone=tiny, device="cpu", memory_images=200, replay_size=2, replay_draw=draw)
     one.observe(Batch.of(images(1).expand(99, -1, -1, -1), [["cat"]] * 99, known=["cat", "dog"]))
     one.observe(Batch.of(images(1), [["dog"]], known=["cat", "dog"]))
-    dogs = sum(bool(one._draw_replay().labels[:, 1].any()) for _ in range(20))
+    dogs = sum(bool(any(item.labels[1] for item in one.draw(1))) for _ in range(20))
     assert dogs == 20 if draw == "by-class" else dogs < 10
 
 

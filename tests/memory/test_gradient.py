@@ -53,7 +53,7 @@ def test_closed_form_gradients_are_those_of_autograd(head: LinearHead) -> None:
     embedding = torch.randn(6, 8)
     labels, known = torch.rand(6, 5) < 0.4, torch.rand(6, 5) < 0.7
     known[4] = False  # nothing is known of one of them
-    residual = residuals(head.logits(embedding), labels, known)
+    residual = residuals(asymmetric_loss, head.logits(embedding), labels, known)
     items = [item(e, r) for e, r in zip(embedding, residual, strict=True)]
     exact = torch.stack([weight_gradient(head, embedding[[n]], labels[[n]], known[[n]]) for n in range(6)])
     closed = HeadGradients(items, columns=5)
@@ -68,7 +68,7 @@ def test_the_score_is_the_largest_cosine_with_a_batch_of_memory(head: LinearHead
     """Thirty items are three batches of ten; the cosines come from autograd on whole batches."""
     embedding = torch.randn(34, 8)
     labels, known = torch.rand(34, 5) < 0.4, torch.ones(34, 5, dtype=torch.bool)
-    residual = residuals(head.logits(embedding), labels, known)
+    residual = residuals(asymmetric_loss, head.logits(embedding), labels, known)
     items = [item(e, r, str(n)) for n, (e, r) in enumerate(zip(embedding, residual, strict=True))]
     memory = make(30)
     memory.offer(items[:30])

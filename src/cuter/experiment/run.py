@@ -142,8 +142,8 @@ def _show_again(finished: dict[str, Any], directory: RunDirectory, display: Disp
 
 
 def _new_learner(config: RunConfig) -> Learner:
-    settings = config.model_dump(include=set(LearnerSettings.model_fields))
-    return Learner.create(backbone=config.backbone, device=config.device, **settings)
+    settings = validated(LearnerSettings, config.model_dump(include=set(LearnerSettings.model_fields)))
+    return Learner.from_settings(settings, config.backbone, config.device)
 
 
 class Run:

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from cuter.learn.heads.prototypes import POSITIVE_SCORE
-from cuter.memory import Item, Memory
+from cuter.memory import Draw, Item, Memory
 from cuter.stream.batch import Batch
 
 CONFUSED = 0.2  # share of a class's items that are taken for another class (NsCE's code)
@@ -32,7 +32,7 @@ class Confusion:
         self.every = every
         self.pairs: list[tuple[int, int]] = []
 
-    def sample(self, count: int, step: int) -> list[Item]:
+    def sample(self, count: int, step: int) -> Draw:
         """Draw different items: `count` of them, or all if there are fewer. Look for pairs first if it is time."""
         if step % self.every == 0:
             self.pairs = self._find_pairs()

@@ -1,13 +1,13 @@
 """The cut-out keeper (paper, Sec. 2.2): regions that the model recognises as exactly one of the image's labels."""
 
 from collections import Counter
-from collections.abc import Callable, Set
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from cuter.learn.keepers import Kept, row_of, wanted_vectors, whole_images
+from cuter.learn.keepers import Kept, WantedVectors, WholeImages, row_of
 from cuter.learn.model import Model, View
 from cuter.learn.selection import KEPT, OTHER_LABEL, TWO_LABELS, UNSURE, Candidates, Verdicts
 from cuter.memory import Item
@@ -28,11 +28,11 @@ class CutOuts:
     true pixels at their native size, and replay augments them afresh.
     """
 
-    def __init__(self, model: Model, select: Select, lacks: Lacks | None = None, wants: Set[str] = frozenset()):
+    def __init__(self, model: Model, select: Select, vectors: WantedVectors, lacks: Lacks | None = None):
         self.model = model
         self.select = select
+        self.vectors = vectors  # that items must come with
         self.lacks = lacks  # if given, whole images stand in for cut-outs of these classes
-        self.wants = wants  # vectors that items must come with
 
     def __call__(self, batch: Batch, view: View) -> Kept:
         """Offer the certain cut-outs and, in place of those that are missing, whole images of classes that starve."""
@@ -40,7 +40,7 @@ class CutOuts:
         if self.lacks is not None and batch.names:
             starves = (batch.labels.cpu() & self.lacks(batch.labels.shape[1])).any(dim=1)
             starves[of] = False
-            whole = whole_images(batch, view, self.wants).items
+            whole = WholeImages(self.vectors)(batch, view).items
             instead = [item for item, is_lacking in zip(whole, starves.tolist(), strict=True) if is_lacking]
             items, selection[WHOLE_IMAGE] = [*items, *instead], len(instead)
         return Kept(items, selection)
@@ -70,7 +70,7 @@ class CutOuts:
         verdicts = self.select(candidates)
         selection.update(verdicts.reasons)
         shown = F.one_hot(verdicts.columns, len(batch.names)).bool()
-        vectors = wanted_vectors(self.wants, seen, shown, torch.ones_like(shown))  # replay too says: this class alone
+        vectors = self.vectors(seen, shown, torch.ones_like(shown))  # replay too says: this class alone
         labels, known = shown.cpu(), candidates.known.cpu()
         certain = [n for n, reason in enumerate(verdicts.reasons) if reason == KEPT]
         items = [

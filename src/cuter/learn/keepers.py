@@ -8,7 +8,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from cuter.learn.losses import asymmetric_loss
 from cuter.learn.model import View
 from cuter.memory import Item
 from cuter.stream.batch import Batch
@@ -23,31 +22,52 @@ class Kept:
 
 
 Keeper = Callable[[Batch, View], Kept]
+Criterion = Callable[[Tensor, Tensor, Tensor], Tensor]  # the loss of logits, labels and known, all (B, C)
 
 
-def whole_images(batch: Batch, view: View, wants: Set[str] = frozenset()) -> Kept:
-    """Offer every image as it came, with what is known of its labels, and with the vectors that memory wants."""
-    rows = zip(batch.images.cpu(), batch.labels.cpu(), batch.known.cpu(), batch.ids, strict=True)
-    vectors = wanted_vectors(wants, view, batch.labels, batch.known)
-    return Kept([Item(*row, **row_of(vectors, number)) for number, row in enumerate(rows)])
+@dataclass(frozen=True, slots=True, eq=False)
+class WantedVectors:
+    """What memory wants to know of images that were just seen, by the fields of `Item`."""
+
+    wants: Set[str]
+    criterion: Criterion
+
+    def __call__(self, view: View, labels: Tensor, known: Tensor) -> dict[str, Tensor]:
+        """Return a row for each image, on the CPU."""
+        vectors = {}
+        if "embedding" in self.wants:
+            vectors["embedding"] = view.embedding.detach().float().cpu()
+        if "residual" in self.wants:
+            vectors["residual"] = residuals(self.criterion, view.logits, labels, known).cpu()
+        return vectors
 
 
-def wanted_vectors(wants: Set[str], view: View, labels: Tensor, known: Tensor) -> dict[str, Tensor]:
-    """Return what memory wants to know of images that were just seen, by the fields of `Item`, on the CPU."""
-    vectors = {}
-    if "embedding" in wants:
-        vectors["embedding"] = view.embedding.detach().float().cpu()
-    if "residual" in wants:
-        vectors["residual"] = residuals(view.logits, labels, known).cpu()
-    return vectors
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeImages:
+    """Offers every image as it came, with what is known of its labels, and with the vectors that memory wants."""
+
+    vectors: WantedVectors
+
+    def __call__(self, batch: Batch, view: View) -> Kept:
+        """Offer all images of a batch."""
+        rows = zip(batch.images.cpu(), batch.labels.cpu(), batch.known.cpu(), batch.ids, strict=True)
+        vectors = self.vectors(view, batch.labels, batch.known)
+        return Kept([Item(*row, **row_of(vectors, number)) for number, row in enumerate(rows)])
 
 
-def residuals(logits: Tensor, labels: Tensor, known: Tensor) -> Tensor:
-    """Return ∂loss/∂logits (B, C) of each image's own loss, whatever batch it is in."""
+def residuals(criterion: Criterion, logits: Tensor, labels: Tensor, known: Tensor) -> Tensor:
+    """Return ∂loss/∂logits (B, C) of each image's own loss: what the criterion says of it alone in its batch.
+
+    So it does not matter whether the criterion is a sum or a mean over images.
+    """
+    if not len(logits):
+        return torch.zeros_like(logits, dtype=torch.float32)
     with torch.enable_grad():
         leaf = logits.detach().float().requires_grad_()
-        (gradient,) = torch.autograd.grad(asymmetric_loss(leaf, labels, known), leaf)
-    return gradient * known.any(dim=1).sum()  # the loss is the mean over the images of which something is known
+        images = zip(*(torch.split(rows, 1) for rows in (leaf, labels, known)), strict=True)
+        losses = [criterion(*image) for image in images]
+        (gradient,) = torch.autograd.grad(losses, leaf)
+    return gradient
 
 
 def row_of(vectors: dict[str, Tensor], row: int) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from cuter.cut import CutSettings, Localiser, Regions
 from cuter.errors import BatchError, CheckpointError, ConfigError, CuterError
 from cuter.learn.confusion import Confusion
 from cuter.learn.devices import choose_device
-from cuter.learn.keepers import wanted_vectors
+from cuter.learn.keepers import WantedVectors
 from cuter.learn.localise import own_regions
 from cuter.learn.losses import asymmetric_loss
 from cuter.learn.model import Model, View
@@ -33,6 +33,7 @@ from cuter.learn.parts import (
     make_regulariser,
     uses_localiser,
 )
+from cuter.learn.recipe import METHODS
 from cuter.learn.replay import as_batch
 from cuter.learn.saved import find_saved
 from cuter.learn.settings import LearnerSettings
@@ -87,7 +88,8 @@ class Learner:
         self.memory = MEMORIES[settings.memory](budget, self.generator, settings.memory_codec, settings.memory_power)
         self.confusion = Confusion(self.memory, self._judge, settings.confusion_steps)
         self.draw = make_draw(settings, self.memory, self.confusion)
-        self.keeper = make_keeper(settings, self.model, self.memory)
+        self.vectors = WantedVectors(self.memory.wants, self.criterion)
+        self.keeper = make_keeper(settings, self.model, self.memory, self.vectors)
         self.stream_target = STREAM_TARGETS[settings.stream_unknown]
         self.optimizer = torch.optim.AdamW(
             backbone.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True
@@ -102,11 +104,19 @@ class Learner:
     ) -> Learner:
         """Build a learner. `backbone` may be a name for `load_backbone`; `settings` are fields of `LearnerSettings`."""
         checked = validated(LearnerSettings, {"method": method, **settings})
-        if checked.word_vectors is not None:
-            check_word_vectors(checked.word_vectors, checked.word_dim)
+        METHODS[method].require_learner(method)
+        return cls.from_settings(checked, backbone, device)
+
+    @classmethod
+    def from_settings(
+        cls, settings: LearnerSettings, backbone: str | PathLike[str] | Backbone, device: str = "auto"
+    ) -> Learner:
+        """Build a learner of these settings, also for a run whose method decides what is shown, such as `joint`."""
+        if settings.word_vectors is not None:
+            check_word_vectors(settings.word_vectors, settings.word_dim)
         if not isinstance(backbone, Backbone):
             backbone = load_backbone(backbone)
-        return cls(checked, backbone, device, load_localiser(checked, backbone))
+        return cls(settings, backbone, device, load_localiser(settings, backbone))
 
     @property
     def backbone(self) -> Backbone:
@@ -123,24 +133,22 @@ class Learner:
             return Step()
         batch = self._align(batch)
         with self._randomness():
-            replay = self._draw_replay()
+            drawn = self.draw(self.steps)
+            replay = self._as_batch(drawn)
             seen = self.augment(_unit(batch.images))
             view = self.localise(seen, self._look(seen.images))  # one forward: logits and patch features
             lesson = self.teacher(seen.images, view, batch)  # what the model of the task before says of it
             told = self.stream_target(lesson.batch, view.logits)
             loss = self.criterion(view.logits, told.labels, told.known) + self.regularise(view, told) + lesson.loss
-            if len(replay):
-                replayed = self.model(self.augment(_unit(replay.images)).images)
-                replay_loss = self.criterion(replayed.logits, replay.labels, replay.known)
-                loss = loss + self.settings.replay_weight * replay_loss
+            replayed = self._look_at_replay(replay)
+            replay_loss = self.criterion(replayed.logits, replay.labels, replay.known)
+            loss = loss + self.settings.replay_weight * replay_loss
             kept = self.keeper(batch, view)  # before the step: images and cut-outs are seen by the same model
             self._step(loss)
-            if len(replay):
-                self.memory.refresh(**wanted_vectors(self.memory.wants, replayed, replay.labels, replay.known))
+            self.memory.refresh(drawn, self.vectors(replayed, replay.labels, replay.known))
             self.memory.offer(kept.items)
             self.model.head.follow(batch, view.embedding, lesson.opinion)
-            if len(replay):
-                self.model.head.follow_replay(replay, replayed.embedding)
+            self.model.head.follow_replay(replay, replayed.embedding)
         return Step(len(batch), len(replay), loss.item(), kept.selection)
 
     def predict(
@@ -264,9 +272,6 @@ class Learner:
         rows = self.model.head.grow(len(names), self.device, self.generator)
         self.optimizer.add_param_group({"params": rows, "lr": self.settings.head_lr})
 
-    def _draw_replay(self) -> Batch:
-        return self._as_batch(self.draw(self.steps))
-
     def _as_batch(self, items: Sequence[Item]) -> Batch:
         unknown = self.settings.replay_unknown
         return as_batch(items, self.labels.names, self.backbone.image_size, unknown).to(self.device)
@@ -284,6 +289,13 @@ class Learner:
         view: View = self.model(images)
         if not view.logits.isfinite().all():
             raise CuterError(f"scores are not finite at step {self.steps}: no weight was changed; try a smaller lr")
+        return view
+
+    def _look_at_replay(self, replay: Batch) -> View:
+        """Look at what is replayed; nothing costs nothing, and norms over a batch could not take it."""
+        if not len(replay):
+            return View.of_nothing(len(self.labels), self.backbone.embedding_dim, self.device)
+        view: View = self.model(self.augment(_unit(replay.images)).images)
         return view
 
     def _step(self, loss: Tensor) -> None:

@@ -1,6 +1,6 @@
-"""Who finds the regions: the learner itself, or a localiser that never changes."""
+"""Who finds the regions: the learner itself, or a localiser that never changes. A part that needs none gets none."""
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 
@@ -10,16 +10,44 @@ from cuter.stream.augment import Augmented
 from cuter.stream.resize import resize
 
 
+class NoRegions:
+    """Leaves a view as it is."""
+
+    def __call__(self, seen: Augmented, view: View) -> View:
+        """Return the view."""
+        return view
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRegions:
+    """Adds the regions of the learner's own patch features."""
+
+    cut: CutSettings
+    rounds: int
+
+    def __call__(self, seen: Augmented, view: View) -> View:
+        """Cut the features of a forward that was made anyway."""
+        return with_regions(own_regions(view, self.cut, self.rounds), seen, view)
+
+
+@dataclass(frozen=True, slots=True)
+class FrozenRegions:
+    """Adds the regions that a frozen localiser finds (the paper's CUTER⁻)."""
+
+    localiser: Localiser
+    rounds: int
+
+    def __call__(self, seen: Augmented, view: View) -> View:
+        """Let the localiser look at the pixels that the learner saw."""
+        pixels = (seen.images * 255).round().clamp(0, 255).to(torch.uint8)
+        found = self.localiser.cut(resize(pixels, self.localiser.backbone.image_size), self.rounds)
+        return with_regions(found, seen, view)
+
+
 def own_regions(view: View, cut: CutSettings, rounds: int) -> Regions:
-    """Cut the patch features of a forward that was made anyway: no further forward, and no gradient."""
+    """Cut the patch features of a view: no further forward, and no gradient."""
     patches = view.patches.detach()
     return mask_cut(patches, view.grid, rounds, cut.tau, centre=cut.centre, loops=cut.loops)
-
-
-def frozen_regions(seen: Augmented, localiser: Localiser, rounds: int) -> Regions:
-    """Cut what the localiser sees in the pixels that the learner saw (the paper's CUTER⁻)."""
-    pixels = (seen.images * 255).round().clamp(0, 255).to(torch.uint8)
-    return localiser.cut(resize(pixels, localiser.backbone.image_size), rounds)
 
 
 def with_regions(regions: Regions, seen: Augmented, view: View) -> View:

@@ -1,5 +1,7 @@
 """The model: a backbone and a head that grows."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +30,12 @@ class View:
     regions: Regions | None = None
     boxes: Tensor | None = None
     states: Tensor | None = None
+
+    @classmethod
+    def of_nothing(cls, classes: int, dim: int, device: torch.device) -> View:
+        """Return what a forward of no images would give, without one."""
+        logits, embedding = torch.zeros(0, classes, device=device), torch.zeros(0, dim, device=device)
+        return cls(logits, embedding, patches=embedding.unsqueeze(1), grid=(1, 1))
 
 
 class Model(nn.Module):

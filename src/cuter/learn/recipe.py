@@ -6,6 +6,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from cuter.errors import ConfigError
 from cuter.registry import Registry
 
 
@@ -23,6 +24,16 @@ class Recipe:
     def choices_for(self, settings: type[BaseModel]) -> dict[str, Any]:
         """Return the choices that are fields of these settings."""
         return {name: value for name, value in self.choices.items() if name in settings.model_fields}
+
+    def require_learner(self, name: str) -> None:
+        """Raise `ConfigError` if the method of this name decides what is shown: a learner alone would not be it."""
+        from cuter.learn.settings import LearnerSettings  # which asks for the recipes itself
+
+        if shown := [choice for choice in self.choices if choice not in LearnerSettings.model_fields]:
+            raise ConfigError(
+                f"method {name!r} is a way of showing data ({', '.join(shown)}), which a learner cannot choose: start "
+                f"'cuter run --method {name}', or create a learner with the method 'finetune' and show it all images"
+            )
 
 
 METHODS: Registry[Recipe] = Registry("method", "cuter.learn.methods")

@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from cuter.memory import Memory
+
 KEPT, OTHER_LABEL, UNSURE, TWO_LABELS = "kept", "another label", "unsure", "two labels"
 SECOND = 0.5  # a second score from here on means a second object (paper, Eq. 2)
 AS_CERTAIN = 0.95  # of the image's own score
@@ -83,6 +85,44 @@ def _judge(columns: Tensor, is_given: Tensor, is_sure: Tensor, is_alone: Tensor)
         for given, sure, alone in zip(is_given.tolist(), is_sure.tolist(), is_alone.tolist(), strict=True)
     ]
     return Verdicts(columns, reasons)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AsPrinted:
+    """Selects by the paper's thresholds for what memory holds at the moment: τ1 for scarce classes, else τ2."""
+
+    memory: Memory
+    tau1: float
+    tau2: float
+
+    def __call__(self, candidates: Candidates) -> Verdicts:
+        """Select with a threshold for each class."""
+        counts = self.memory.counts(candidates.scores.shape[1])
+        thresholds = thresholds_by_frequency(counts, self.tau1, self.tau2)
+        return by_thresholds(candidates, thresholds.to(candidates.scores))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AsPublished:
+    """Selects as the code behind the published tables, for what memory lacks at the moment."""
+
+    memory: Memory
+
+    def __call__(self, candidates: Candidates) -> Verdicts:
+        """Select, drawing from the generator of memory."""
+        scarce = lacking(self.memory.counts(candidates.scores.shape[1]))
+        return as_in_published_code(candidates, scarce, self.memory.generator)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Lacking:
+    """Which classes memory lacks at the moment."""
+
+    memory: Memory
+
+    def __call__(self, classes: int) -> Tensor:
+        """Return for each of so many classes (C,) whether it is scarce."""
+        return lacking(self.memory.counts(classes))
 
 
 def thresholds_by_frequency(counts: Tensor, scarce: float, frequent: float) -> Tensor:

@@ -1,7 +1,7 @@
 """A memory with a fixed budget of pixels."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
 
@@ -10,6 +10,7 @@ from torch import Tensor
 
 from cuter.errors import BatchError, CheckpointError, ConfigError
 from cuter.memory.codec import decode, encode, require_codec
+from cuter.memory.draw import Draw
 from cuter.memory.index import ClassIndex
 from cuter.memory.item import Item
 from cuter.registry import Registry
@@ -38,7 +39,6 @@ class Memory(ABC):
         self.pixels = 0
         self.seen = 0
         self.columns = 0
-        self._drawn: list[int] = []  # slots of the last draw
 
     @classmethod
     def require_power(cls, power: float | None) -> None:
@@ -94,17 +94,16 @@ class Memory(ABC):
         """Empty a slot; the last item moves into it, so the cost does not depend on the size of memory."""
         self.pixels -= self.items[slot].pixels
         self.index.remove(slot)
-        self._drawn = []  # slots have other items now
         last = self.items.pop()
         if slot != len(self.items):
             self.items[slot] = last
             self.index.move(len(self.items), slot)
 
-    def sample(self, count: int) -> list[Item]:
+    def sample(self, count: int) -> Draw:
         """Draw different items at random: `count` of them, or all if there are fewer."""
         return self.take(torch.randperm(len(self.items), generator=self.generator)[:count].tolist())
 
-    def sample_evenly(self, count: int) -> list[Item]:
+    def sample_evenly(self, count: int) -> Draw:
         """Draw different items, one of each class by turns: `count` of them, or all if there are fewer.
 
         The classes are in random order. A draw yields an item or meets one that another of its classes has yielded, so
@@ -126,20 +125,24 @@ class Memory(ABC):
             turns = iter(again)
         return self.take(list(drawn))
 
-    def take(self, slots: list[int]) -> list[Item]:
-        """Return the items of these slots with their pixels, as drawn: `refresh` speaks of them."""
-        self._drawn = slots
-        return [replace(self.items[slot], image=decode(self.items[slot].image)) for slot in slots]
+    def take(self, slots: Sequence[int]) -> Draw:
+        """Return the items of these slots with their pixels."""
+        return Draw([replace(self.items[slot], image=decode(self.items[slot].image)) for slot in slots], slots)
 
-    def refresh(self, **vectors: Tensor) -> None:
-        """Renew vectors of the items that were drawn last, one row each: the model has just seen them again."""
-        for place, slot in enumerate(self._drawn if vectors else ()):
-            renewed: dict[str, Any] = {name: rows[place].clone() for name, rows in vectors.items()}
-            self.items[slot] = replace(self.items[slot], **renewed)
+    def refresh(self, drawn: Draw, vectors: Mapping[str, Tensor]) -> None:
+        """Renew vectors of items that were drawn, one row each: the model has just seen them again.
 
-    def counts(self) -> Tensor:
-        """Return how many items have each label, by column, over the longest label space that an item came with."""
-        return torch.tensor([self.index.count(label) for label in range(self.columns)], dtype=torch.int64)
+        Vectors are named as the fields of `Item`. An item that has left its slot since then is passed over.
+        """
+        for place, slot in enumerate(drawn.slots if vectors else ()):
+            if slot < len(self.items) and self.items[slot].labels is drawn.items[place].labels:  # the item, or renewed
+                renewed: dict[str, Any] = {name: rows[place].clone() for name, rows in vectors.items()}
+                self.items[slot] = replace(self.items[slot], **renewed)
+
+    def counts(self, columns: int | None = None) -> Tensor:
+        """Return how many items have each label, by column: of the longest label space so far, or of this length."""
+        columns = self.columns if columns is None else columns
+        return torch.tensor([self.index.count(label) for label in range(columns)], dtype=torch.int64)
 
     @property
     def fill(self) -> float:

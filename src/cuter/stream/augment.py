@@ -46,24 +46,49 @@ ROUND_OFF = 1e-2  # of a pixel
 GROUP = 3
 
 
+class AsTheyAre:
+    """Changes nothing."""
+
+    def __call__(self, images: Tensor) -> Augmented:
+        """Return the images."""
+        return Augmented(images, torch.eye(3, device=images.device).expand(len(images), 3, 3))
+
+
+class Flip:
+    """Mirrors each image with a chance of one half."""
+
+    def __init__(self) -> None:
+        import kornia.augmentation as K
+
+        self.flip = K.RandomHorizontalFlip(p=0.5)
+
+    def __call__(self, images: Tensor) -> Augmented:
+        """Mirror some of the images."""
+        return Augmented(self.flip(images), self.flip.transform_matrix)
+
+
+class RandAugmentAndCutOut:
+    """RandAugment, then a grey square of half the side."""
+
+    def __init__(self) -> None:
+        import kornia.augmentation as K
+
+        self.policy = K.auto.RandAugment(n=2, m=9)
+        self.cut_out = K.RandomErasing(p=1.0, scale=(0.25, 0.25), ratio=(1.0, 1.0), value=0.5)
+
+    def __call__(self, images: Tensor) -> Augmented:
+        """Augment small groups of images, each with operations of its own."""
+        groups = [(self.policy(some), self.policy.transform_matrix) for some in torch.split(images, GROUP)]
+        pixels = self.cut_out(torch.cat([some for some, _ in groups])).clamp(0, 1)
+        return Augmented(pixels, torch.cat([matrices for _, matrices in groups]))
+
+
+AUGMENTATIONS: dict[str, Callable[[], Augment]] = {"none": AsTheyAre, "flip": Flip, "paper": RandAugmentAndCutOut}
+
+
 def make_augment(kind: str) -> Augment:
     """Return what augments float images in 0..1: 'paper', 'flip' or 'none'.
 
     It draws from torch's global generator, as kornia does.
     """
-    if kind == "none":
-        return lambda images: Augmented(images, torch.eye(3, device=images.device).expand(len(images), 3, 3))
-    import kornia.augmentation as K
-
-    if kind == "flip":
-        flip = K.RandomHorizontalFlip(p=0.5)
-        return lambda images: Augmented(flip(images), flip.transform_matrix)
-    policy = K.auto.RandAugment(n=2, m=9)
-    cut_out = K.RandomErasing(p=1.0, scale=(0.25, 0.25), ratio=(1.0, 1.0), value=0.5)
-
-    def augment(images: Tensor) -> Augmented:
-        groups = [(policy(some), policy.transform_matrix) for some in torch.split(images, GROUP)]
-        pixels = cut_out(torch.cat([some for some, _ in groups])).clamp(0, 1)
-        return Augmented(pixels, torch.cat([matrices for _, matrices in groups]))
-
-    return augment
+    return AUGMENTATIONS[kind]()
