@@ -304,16 +304,20 @@ def test_a_folder_of_another_command_is_not_continued(tmp_path: Path) -> None:
         resume(tmp_path, silent())
 
 
+@pytest.mark.parametrize(
+    "place", ["cuter.pretrain.pretraining.save_backbone", "cuter.experiment.directory.save_states"]
+)
 def test_a_full_disk_costs_no_more_than_the_time_since_the_checkpoint(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError("no space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(pretraining, "save_backbone", full)
+        patch.setattr(place, full)
         with pytest.raises(CuterError, match=r"no space left on device.*go on with: cuter pretrain --resume .*out"):
             pretrain(photos(), settings(steps=3), tmp_path / "out", silent())
+    assert not (tmp_path / "out" / "summary.json").exists()
     with pytest.raises(ConfigError, match="was started in Python with images of its own"):
         resume(tmp_path / "out", silent())
     pretrain(photos(), settings(steps=3), tmp_path / "whole", silent())

@@ -224,7 +224,7 @@ class Pretraining:
             ) from None
 
     def _finish(self) -> dict[str, Any]:
-        self._checkpoint()
+        self._checkpoint(required=True)
         images = self.total * min(self.settings.batch_size, self.supply.count)
         summary = {
             "settings": self.settings.model_dump(mode="json"),
@@ -251,10 +251,10 @@ class Pretraining:
         if time.monotonic() - self.saved_at >= 60 * self.settings.checkpoint_minutes:
             self._checkpoint()
 
-    def _checkpoint(self) -> bool:
+    def _checkpoint(self, *, required: bool = False) -> bool:
         self.saved_at = time.monotonic()
         self.progress.seconds += self.saved_at - self.mark
         self.mark = self.saved_at
         self.progress.metrics_length = self.directory.metrics_length()
         states = {"trainer": self.trainer.state_dict(), "progress": asdict(self.progress)}
-        return self.directory.save_checkpoint(self.trainer.steps, states)
+        return self.directory.save_checkpoint(self.trainer.steps, states, required=required)
