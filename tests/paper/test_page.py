@@ -43,6 +43,15 @@ def test_the_headline_tells_who_is_first() -> None:
     assert "finished yet" in _headline(nothing)
 
 
+def test_the_headline_names_rows_that_are_level() -> None:
+    level = made_up(seeds=1)
+    for row in ("RS", "A_B", "CUTER"):
+        level.figures[row, 0]["average.map"] = 0.0
+    assert _headline(level) == "average mAP: RS 0.0 and A_B 0.0 and CUTER 0.0, all level."
+    del level.figures["RS", 0], level.figures["A_B", 0]
+    assert _headline(level) == "average mAP: CUTER 0.0."
+
+
 def test_a_table_of_nothing_finished_is_a_page_nevertheless(paper: Paper, tmp_path: Path) -> None:
     assert paper("voc", "--jobs", 0, "--seeds", 1).exit_code == 0
     page = Page((tmp_path / "out" / "voc-small" / "report.html").read_text(encoding="utf-8"))

@@ -48,9 +48,14 @@ def render(results: Results, record: dict[str, Any], figures: Sequence[Path]) ->
 
 def _headline(results: Results) -> str:
     """Tell which rows are first and second in the first column that has a better."""
-    if not results.ranked or not results.places(results.ranked[0]):
-        return "Nothing that could be ranked is finished yet." if results.ranked else results.suite.title
+    if not results.ranked:
+        return results.suite.title
     column = results.ranked[0]
+    if not results.places(column):
+        finished = [row for row in results.rows if row.kind != "bound" and results.spread(row, column)]
+        level = [f"{row.name} {cells.figure(results.spread(row, column), column)}" for row in finished]
+        said = f"{COLUMNS[column].label}: {' and '.join(level)}{', all level' if len(level) > 1 else ''}."
+        return said if level else "Nothing that could be ranked is finished yet."
     by_place: dict[int, list[str]] = {1: [], 2: []}
     for name, place in results.places(column).items():
         by_place[place].append(f"{name} {cells.figure(results.spread(results.suite.row(name), column), column)}")

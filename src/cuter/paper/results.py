@@ -58,13 +58,18 @@ class Results:
         return [column for column in self.suite.columns if COLUMNS[column].ranked]
 
     def places(self, column: str) -> dict[str, int]:
-        """Return which rows are first and second in a column; bounds take no part, nor do columns without a better."""
+        """Return which rows are first and second in a column, by the figures as they are shown.
+
+        Bounds take no part. A column has no first where more is not better, or where all that take part are level.
+        """
         if not COLUMNS[column].ranked:
             return {}
         rows = [row for row in self.rows if row.kind != "bound"]
         spreads = {row.name: spread for row in rows if (spread := self.spread(row, column))}
         means = {name: round(spread.mean, COLUMNS[column].digits) for name, spread in spreads.items()}
-        best = sorted(set(means.values()), reverse=True)[:2]  # as they are shown: rows that look the same are level
+        best = sorted(set(means.values()), reverse=True)[:2]
+        if len(best) < 2:
+            return {}
         return {name: best.index(mean) + 1 for name, mean in means.items() if mean in best}
 
 

@@ -34,10 +34,24 @@ def test_the_best_is_the_highest_but_for_forgetting(tmp_path: Path) -> None:
 
 
 def test_what_looks_equal_is_equally_good(tmp_path: Path) -> None:
+    runs = runs_of(
+        tmp_path, {"numbers": 3}, {"numbers": 3, "method": "cuter"}, {"method": "cutrep", "numbers": 1}, {"numbers": 3}
+    )
+    first, second, other, fourth = ([cell.is_best for cell in row.cells] for row in summary_rows(runs))
+    assert first == second == fourth
+    for best, others, column in zip(first, other, COLUMNS, strict=True):
+        assert best + others == (column.better is not None), "those that tie for the best, or the one that is better"
+
+
+def test_where_all_are_level_none_is_best(tmp_path: Path) -> None:
     runs = runs_of(tmp_path, {"numbers": 3}, {"numbers": 3, "method": "cuter"}, {"method": "cutrep", "numbers": 3})
     for row in summary_rows(runs):
-        assert [cell.is_best for cell in row.cells] == [column.better is not None for column in COLUMNS]
+        assert not any(cell.is_best for cell in row.cells)
     assert "rs and cutrep, both with" in headline(runs)
+
+
+def test_a_figure_that_is_shown_as_nothing_has_no_sign() -> None:
+    assert COLUMNS[FORGETTING].text(-0.04) == COLUMNS[FORGETTING].text(0.04) == "0.0"
 
 
 def test_a_run_alone_is_not_the_best(tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ class Column:
 
     def text(self, value: float | None) -> str:
         """Write a value."""
-        return "–" if value is None else f"{value:,.{self.decimals}f}"
+        return "–" if value is None else f"{value:z,.{self.decimals}f}"  # z: no sign before 0.0
 
 
 COLUMNS = (
@@ -113,9 +113,9 @@ def summary_rows(runs: Sequence[NamedRun], among: Sequence[NamedRun] | None = No
 
 
 def _best(column: Column, found: Sequence[Figures]) -> str | None:
-    """Return the best number as it is shown: what looks equal is equally good."""
+    """Return the best number as it is shown: what looks equal is equally good, and where all do none is best."""
     values = [value for one in found if (value := one[column.key]) is not None]
-    if column.better is None or not values:
+    if column.better is None or len({column.text(value) for value in values}) < 2:
         return None
     return column.text(max(values) if column.better == "max" else min(values))
 
