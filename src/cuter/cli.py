@@ -18,6 +18,7 @@ from rich.text import Text
 
 from cuter.errors import ConfigError, CuterError
 from cuter.experiment.config import RunConfig, load_config
+from cuter.narrow import show
 from cuter.options import given, pairs, with_options_of
 from cuter.paper.command import paper
 from cuter.paper.sweep_command import sweep
@@ -225,7 +226,7 @@ def report(
     with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
         row = bar.add_task("looking into checkpoints", total=None)
         page = write_report(runs, out, title, lambda done, total: bar.update(row, completed=done, total=total))
-    console.print(comparison_table(read_runs(runs)))
+    show(console, comparison_table(read_runs(runs)))
     _say(f"The page is {page}")
 
 
@@ -249,7 +250,7 @@ def compare(
         from cuter.experiment.compare_tables import compare_tables
 
         found = compare_runs(runs)
-    console.print(*compare_tables(found), sep="\n")
+    show(console, *compare_tables(found))
     if print_json:
         typer.echo(json.dumps(found.as_dict(), default=str))  # str: a configuration of YAML may hold a date
 
@@ -375,7 +376,7 @@ def assess(
     except KeyboardInterrupt:
         _say(f"Stopped. What was finished is in {folder}" if folder.exists() else "Stopped before a row was finished")
         raise typer.Exit(130) from None
-    console.print(assessment_table(report))
+    show(console, assessment_table(report))
     _say(f"Results are in {folder}")
     if print_json:
         typer.echo(json.dumps(report))
@@ -516,7 +517,7 @@ def check(
     if print_json:
         typer.echo(json.dumps([inspection.as_dict() for inspection in inspections]))
     else:
-        Console().print(*inspection_tables(inspections), sep="\n")
+        show(Console(), *inspection_tables(inspections))
         for path, reason in unreadable.items():
             typer.echo(f"unreadable: {path}: {reason}")  # not in a table, which would break paths over lines
     if unreadable:

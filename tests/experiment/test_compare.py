@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -377,3 +378,14 @@ def test_the_command_puts_tables_on_stderr_and_json_on_stdout(tmp_path: Path) ->
     }
     assert facts["memory"]["runs"]["rs"]["items"] == 30
     assert facts["not_compared"] == {}
+
+
+@pytest.mark.parametrize("width", [40, 60])
+def test_narrow_terminals_cut_no_digit_and_no_name(width: int, tmp_path: Path) -> None:
+    for name, figure in (("rs", 60.0), ("cuter", 64.5), ("cutrep", 61.25)):
+        write(tmp_path / name, method=name, tests=[{}, {"map": figure, "ap": [50.0, figure, 20.0, None]}])
+    found = compare_runs([tmp_path / name for name in ("rs", "cuter", "cutrep")])
+    wide, narrow = printed(found, 300), printed(found, width)
+    assert max(map(len, narrow.splitlines())) <= width
+    assert set(re.findall(r"[-+]?\d[\d.,]*", wide)) <= set(re.findall(r"[-+]?\d[\d.,]*", narrow))
+    assert "…" not in narrow

@@ -29,3 +29,13 @@ def test_the_table_names_all_of_them_and_fits_the_terminal() -> None:
         assert set(METHODS) <= set(words)
         (row,) = [line for line in text.splitlines() if line.startswith("agcn++")]
         assert row.split() == ["agcn++", "whole-images", "reservoir", "label-graph", "soft-graph"]
+
+
+def test_in_a_narrow_terminal_parts_are_below_their_method() -> None:
+    for width in (40, 60):
+        text = methods_table(describe_methods(), width).plain
+        assert max(map(len, text.splitlines())) <= width, "so that the terminal breaks no line"
+        lines = text.splitlines()
+        at = lines.index("agcn++")
+        told = " ".join(line.strip() for line in lines[at + 1 : at + 4])
+        assert told.startswith("keeper whole-images, memory reservoir, head label-graph, teacher soft-graph")

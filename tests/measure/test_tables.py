@@ -1,5 +1,8 @@
 """Tables say the numbers, their definitions and a dash where there is none."""
 
+import io
+
+import pytest
 from rich.console import Console
 
 from cuter.measure.metrics import FIGURES, Scores
@@ -52,3 +55,13 @@ def test_summary_markdown():
     assert len(lines) == 2 + len(FIGURES) + 1
     assert lines[-1].endswith("| | 9.9 |")
     assert all(line.count("|") == 4 for line in lines)
+
+
+@pytest.mark.parametrize("width", [40, 60])
+def test_narrow_terminals_cut_no_digit_and_no_name(width):
+    console = Console(width=width, file=io.StringIO())
+    console.print(task_table(two_tasks()), class_table(Summary.of(two_tasks())))
+    words = console.file.getvalue().replace("│", " ").split()
+    figures = ["81.2", "50.5", "52.3", "40.5", "42.3", "76.2", "72.0", "51.6", "20.4", "-0.5", "9.9", "120", "345"]
+    assert {*figures, "pets", "[road]", "[bus]", "average", "forgetting"} <= set(words)
+    assert "…" not in console.file.getvalue()

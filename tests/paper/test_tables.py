@@ -11,6 +11,7 @@ from scipy import stats
 from cuter.paper import tables
 from cuter.paper.cells import interval_caution
 from cuter.paper.orderings import orderings
+from cuter.paper.page import _table
 from cuter.paper.results import Results
 from cuter.paper.suite import Suite
 from cuter.settings import validated
@@ -152,6 +153,32 @@ def test_rows_that_look_the_same_are_level() -> None:
     assert results.places("items") == {}
 
 
+def test_where_all_are_level_none_is_best() -> None:
+    """As when nothing reaches the threshold and all figures are 0.0."""
+    results = made_up()
+    for row in FIGURES:
+        for seed in range(3):
+            results.figures[row, seed]["last.map"] = 0.04 * (seed == 1)
+    assert results.places("last.map") == {}
+    shown = tables.markdown(results).split("## Differences")[0]
+    assert ["0.0 ± 0.0" in line.split("|")[4] for line in shown.splitlines() if line.startswith("| CUTER")] == [True]
+    assert "**0.0" not in shown
+    assert "<u>0.0" not in shown
+    assert "**85.1 ± 1.0**" in shown, "the other column has a best"
+    written = tables.latex(results)
+    assert "{0.0" not in written
+    assert "\\textbf{85.1" in written
+    assert not any(cell["place"] for kind in _table(results)["kinds"] for row in kind for cell in row["cells"][1:])
+
+
+def test_a_row_alone_is_not_the_best() -> None:
+    results = made_up()
+    for row, seed in list(results.figures):
+        if row in ("RS", "A_B"):
+            del results.figures[row, seed]
+    assert results.places("average.map") == {}, "a bound takes no part"
+
+
 def test_comma_separated_values_are_not_rounded() -> None:
     rows = list(csv.DictReader(io.StringIO(tables.comma_separated(made_up()))))
     assert len(rows) == 12
@@ -170,3 +197,18 @@ def test_the_terminal_shows_published_figures_below_ours() -> None:
     assert lines[at].split() == ["CUTER", "3", "85.1±1.0", "62.1±1.0", "300"]
     assert lines[at + 1].split() == ["80.0±1.0"]
     assert any("does not hold" in line for line in lines)
+
+
+@pytest.mark.parametrize("width", [40, 60])
+def test_narrow_terminals_cut_no_digit_and_no_name(width: int) -> None:
+    text = {}
+    for letters in (width, 300):
+        console = Console(width=letters, record=True, file=io.StringIO())
+        for table in tables.terminal(made_up()):
+            console.print(table)
+        text[letters] = console.export_text()
+    assert max(map(len, text[width].splitlines())) <= width
+    told = {word for word in text[300].split() if any(letter.isalnum() for letter in word)}
+    assert {"85.1±1.0", "80.0±1.0", "+4.1", "CUTER"} <= told
+    assert told <= set(text[width].split())
+    assert "…" not in text[width]

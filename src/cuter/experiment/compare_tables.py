@@ -13,6 +13,7 @@ from cuter.experiment.compare_figures import ClassPrecision
 from cuter.experiment.report.classes import signed
 from cuter.experiment.report.made import shown
 from cuter.experiment.report.terminal import CAPTION, comparison_table
+from cuter.narrow import FoldedTable
 
 MOST_CLASSES = 30  # rows of AP
 MOST_COUNTS = 10  # rows of what memory holds by class
@@ -119,9 +120,9 @@ def _heading(text: str) -> Text:
     return Text(f"\n{text}\n", style="bold")
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int | None = None) -> Table:
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int | None = None) -> FoldedTable:
     """Return a table; its cells are Text, because a name with brackets must not be read as markup."""
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
+    table = FoldedTable(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     for place, name in enumerate(columns):
         whole = place == 0 and numbers_from is None  # the name of a setting is never broken
         is_number = numbers_from is not None and place >= numbers_from

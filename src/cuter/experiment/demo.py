@@ -14,6 +14,7 @@ from cuter.experiment.report import comparison_table, read_runs, write_report
 from cuter.experiment.report.names import value_text, varying
 from cuter.experiment.run import resume, start
 from cuter.learn.recipe import METHODS
+from cuter.narrow import show
 
 COMPARED = ("finetune", "rs", "cuter")
 BACKBONE = "toybox"
@@ -60,7 +61,7 @@ def run_demo(
         runs = read_runs(folders)
         write_report(folders, out / REPORT)  # last: where it is, all is done
     display.say("")
-    display.console.print(comparison_table(runs))
+    show(display.console, comparison_table(runs))
     return summaries
 
 

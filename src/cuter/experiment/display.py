@@ -11,6 +11,7 @@ from cuter.experiment.live import Live
 from cuter.measure.protocol import Summary, TaskResult
 from cuter.measure.tables import class_table, task_table
 from cuter.measure.throughput import Meter
+from cuter.narrow import show
 from cuter.stream.tasks import Task
 
 
@@ -63,12 +64,12 @@ class Display(Live):
             figure, classes = results[-1].scores["map"], len(results[-1].classes)
             self.say(f"after {self.name}: mAP {'–' if figure is None else f'{figure:.1f}'} over {classes} classes")
         else:
-            self.console.print(task_table(results))
+            show(self.console, task_table(results))
 
     def finish(self, summary: Summary, skipped: int) -> None:
         """Print what a person wants to know at the end."""
         if not self.brief:
-            self.console.print(class_table(summary))
+            show(self.console, class_table(summary))
         if skipped:
             self.console.print(f"[yellow]{skipped} unreadable images were skipped; summary.json names them")
 

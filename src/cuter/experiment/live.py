@@ -31,7 +31,7 @@ class Live:
 
     def say(self, text: str) -> None:
         """Print a line as it is."""
-        self.console.print(text, markup=False, highlight=False)
+        self.console.print(text, markup=False, highlight=False, soft_wrap=not self.console.is_terminal)
 
     def set_total(self, total: int, done: int) -> None:
         """Tell how much there is to do, and how much of it is done already."""

@@ -2,20 +2,20 @@
 
 from collections.abc import Sequence
 
-from rich.table import Table
 from rich.text import Text
 
 from cuter.measure.metrics import FIGURES
 from cuter.measure.protocol import Summary, TaskResult
+from cuter.narrow import FoldedTable
 
 # The definitions that the CUTER paper reports.
 SHOWN = {"map": "mAP", "cf1_mean@0.8": "CF1 (mean of F1) @0.8", "of1@0.8": "OF1 @0.8"}
 
 
-def task_table(results: Sequence[TaskResult]) -> Table:
+def task_table(results: Sequence[TaskResult]) -> FoldedTable:
     """Show one row a task and the average over the tasks."""
     summary = Summary.of(results)
-    table = Table(
+    table = FoldedTable(
         title="After each task, over all classes seen so far",
         caption="In percent. " + "; ".join(FIGURES[figure] for figure in SHOWN) + ".",
     )
@@ -31,9 +31,9 @@ def task_table(results: Sequence[TaskResult]) -> Table:
     return table
 
 
-def class_table(summary: Summary) -> Table:
+def class_table(summary: Summary) -> FoldedTable:
     """Show the average precision of each class after each task, and what was forgotten."""
-    table = Table(
+    table = FoldedTable(
         title="AP of each class after each task",
         caption="In percent. Forgetting: best earlier AP minus the last AP.",
     )

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from cuter.errors import ConfigError, UnknownNameError
+from cuter.narrow import show
 from cuter.registry import did_you_mean
 
 if TYPE_CHECKING:
@@ -192,7 +193,7 @@ def obey_assessment(asked: Assessed, print_json: bool, *, dry_run: bool, only_ta
             raise typer.Exit(130) from None
     report = write_assessment(asked, _command())
     if report is not None:
-        console.print(assessment_table(report))
+        show(console, assessment_table(report))
         _say(f"Table and figure are in {asked.folder}")
         if print_json:
             typer.echo(json.dumps(report))

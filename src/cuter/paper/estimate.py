@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from rich.table import Table
 from rich.text import Text
 
 from cuter.backbone import load_backbone
+from cuter.narrow import FoldedTable
 from cuter.paper.claims import claim
 from cuter.paper.jobs import Job
 from cuter.paper.progress import position
@@ -81,10 +81,10 @@ def free_bytes(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
-def states_table(jobs: Sequence[Job], steps: Mapping[Path, int]) -> Table:
+def states_table(jobs: Sequence[Job], steps: Mapping[Path, int]) -> FoldedTable:
     """Return a table of rows and seeds that tells how far each run is."""
     seeds = sorted({job.seed for job in jobs})
-    table = Table(title="runs")
+    table = FoldedTable(title="runs")
     for label in ("row", *(f"seed {seed}" for seed in seeds), "folder of the first"):
         table.add_column(label)
     for name in dict.fromkeys(job.row.name for job in jobs):

@@ -15,6 +15,7 @@ from rich.progress import Progress
 from cuter.errors import ConfigError
 from cuter.experiment.stopping import Interrupted
 from cuter.experiment.trackers import require_clients
+from cuter.narrow import show
 from cuter.paper.calibrate import calibrate, known_rates
 from cuter.paper.carry_out import Failure, Place, carry_out
 from cuter.paper.display import PaperDisplay
@@ -30,8 +31,6 @@ from cuter.paper.suite import Suite, load_suite
 from cuter.paper.tables import terminal
 from cuter.paper.this_machine import ThisMachine
 from cuter.storage import write_text
-
-WIDE = 160  # letters of a table that goes into a file
 
 
 @dataclass(frozen=True)
@@ -110,7 +109,7 @@ def tell_what_is_left(order: Order, console: Console) -> list[str]:
     Short runs of rows that nothing is known of take a while; Ctrl-C goes on without them.
     """
     steps = dict(zip((job.folder for job in order.jobs), steps_of(order.jobs), strict=True))
-    console.print(states_table(order.jobs, steps))
+    show(console, states_table(order.jobs, steps))
     left = {job.row.name for job in order.jobs if job.summary is None}
     if order.at_once and left - known_rates(order.jobs, order.out, order.at_once).keys():
         console.print("measuring how long a step takes; Ctrl-C goes on without it", markup=False, highlight=False)
@@ -163,8 +162,5 @@ def make_table(order: Order, console: Console, command: str) -> dict[str, Any]:
         for file in [order.folder / "table.md", order.folder / "table.csv", *figures]:
             if file.suffix != ".svg":
                 shutil.copyfile(file, order.results.folder / file.name)
-    if not console.is_terminal:
-        console = Console(file=console.file, width=max(console.width, WIDE))
-    for table in terminal(results):
-        console.print(table)
+    show(console, *terminal(results))
     return record

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from rich import box
-from rich.table import Table
 from rich.text import Text
 
+from cuter.narrow import FoldedTable
 from cuter.paper import cells
 from cuter.paper.columns import COLUMNS
 from cuter.paper.orderings import COLUMNS as ORDERED
@@ -18,6 +18,7 @@ from cuter.paper.orderings import orderings
 from cuter.paper.results import Results
 from cuter.paper.suite import Row
 
+BEST = "Best in bold, second underlined; bounds take no part, and where all are level none is best."
 _NARROW: Any = {"box": box.SIMPLE_HEAD, "pad_edge": False, "padding": (0, 1, 0, 0)}  # six columns in 80 letters
 
 
@@ -31,7 +32,7 @@ def markdown(results: Results) -> str:
             ["", "seeds", *(COLUMNS[column].label for column in suite.columns)],
             [[row.name, cells.seeds(results, row), *_markdown_cells(results, row)] for row in results.rows],
         ),
-        *(["Best in bold, second underlined; bounds take no part."] if results.ranked else []),
+        *([BEST] if results.ranked else []),
         "\n".join(f"- {text}" for text in cells.explanations(results)),
     ]
     if differences := difference_rows(results, results.ranked):
@@ -90,11 +91,11 @@ def latex(results: Results) -> str:
     return "\n".join([*lines, "\\bottomrule", "\\end{tabular}"]) + "\n"
 
 
-def terminal(results: Results) -> list[Table]:
+def terminal(results: Results) -> list[FoldedTable]:
     """Return the table, with published figures below ours, and the orderings."""
     suite = results.suite
     caption = "Below ours, dim: what the paper has." if any(row.published for row in results.rows) else None
-    table = Table(title=f"{suite.title}, scale {results.scale}", caption=caption, **_NARROW)
+    table = FoldedTable(title=f"{suite.title}, scale {results.scale}", caption=caption, **_NARROW)
     table.add_column("", no_wrap=True)
     for label in ("seeds", *(COLUMNS[column].label for column in suite.columns)):
         table.add_column(label, justify="right", overflow="fold")
@@ -171,8 +172,8 @@ def _markdown_table(head: Sequence[str], lines: Sequence[Sequence[str]], align: 
     return "\n".join([rows[0], "|---|" + f"{align}|" * (len(head) - 1), *rows[1:]])
 
 
-def _plain_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> Table:
-    table = Table(**_NARROW)
+def _plain_table(head: Sequence[str], lines: Sequence[Sequence[str]]) -> FoldedTable:
+    table = FoldedTable(**_NARROW)
     for label in head:
         table.add_column(label)
     for line in lines:

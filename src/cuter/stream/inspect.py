@@ -7,10 +7,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from rich.table import Table
 from rich.text import Text
 
 from cuter.errors import DataError
+from cuter.narrow import FoldedTable
 from cuter.stream.images import path_text, read_squashed
 from cuter.stream.samples import Dataset, class_counts
 
@@ -81,7 +81,7 @@ def inspect(
     )
 
 
-def inspection_tables(inspections: Sequence[Inspection]) -> list[Table]:
+def inspection_tables(inspections: Sequence[Inspection]) -> list[FoldedTable]:
     """Return what the terminal shows: an overview and the classes.
 
     `inspections` holds at least one.
@@ -113,8 +113,8 @@ def _facts(inspection: Inspection) -> dict[str, str]:
     }
 
 
-def _table(first: str, inspections: Sequence[Inspection]) -> Table:
-    table = Table(first)
+def _table(first: str, inspections: Sequence[Inspection]) -> FoldedTable:
+    table = FoldedTable(first)
     for inspection in inspections:
         table.add_column(Text(f"{inspection.dataset} {inspection.split}"), justify="right")
     return table

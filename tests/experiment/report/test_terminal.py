@@ -79,3 +79,15 @@ def test_the_command_prints_the_table_and_where_the_page_is(
 
 def runs_in(folder: Path) -> list[NamedRun]:
     return read_runs([folder / method for method in METHODS])
+
+
+@pytest.mark.parametrize("width", [40, 60])
+def test_narrow_terminals_cut_no_digit_and_no_name(
+    width: int, three: dict[str, dict[str, Any]], tmp_path: Path
+) -> None:
+    told = printed(runs_in(tmp_path), width)
+    assert max(map(len, told.splitlines())) <= width
+    for method, summary in three.items():
+        beside = [word for line in told.splitlines() if line.split()[:1] == [method] for word in line.split()[1:]]
+        assert beside == expected(summary)
+    assert "…" not in told

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from rich import box
-from rich.table import Table
 from rich.text import Text
 
 from cuter.experiment.report.classes import signed
@@ -13,6 +12,7 @@ from cuter.experiment.report.compare import COLUMNS, Cell, Figures, Row, summary
 from cuter.experiment.report.names import NamedRun
 from cuter.measure.metrics import FIGURES
 from cuter.measure.tables import SHOWN
+from cuter.narrow import FoldedTable
 
 # All but how many items memory holds: a terminal of 80 letters has no room for it.
 PLACES = [place for place, column in enumerate(COLUMNS) if column.key != "items"]
@@ -28,12 +28,12 @@ def comparison_table(
     runs: Sequence[NamedRun],
     among: Sequence[NamedRun] | None = None,
     to_first: Mapping[str, Figures] | None = None,
-) -> Table:
+) -> FoldedTable:
     """Show one row a run, with the best of each figure in bold, among those that compare.
 
     `to_first` are differences to the first run, by the labels of the others; they get a row of their own.
     """
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), caption=CAPTION, caption_justify="left")
+    table = FoldedTable(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), caption=CAPTION, caption_justify="left")
     table.add_column("\nrun", overflow="fold")
     columns = [COLUMNS[place] for place in PLACES]
     for column in columns:
