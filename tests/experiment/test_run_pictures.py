@@ -1,6 +1,7 @@
 import itertools
 import json
 import math
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -206,7 +207,7 @@ def test_names_and_numbers_of_classes_do_not_overlap(
     if tasks > 1:
         assert overlapping([*axes[0].texts, *axes[0].get_xticklabels()]) == []
     page = drawn[0].bbox
-    for text in (*names, *axes[-1].texts, drawn[0]._suptitle):
+    for text in (*names, *axes[-1].texts, axes[-1].xaxis.label, drawn[0]._suptitle):
         place = text.get_window_extent()
         assert page.x0 <= place.x0 < place.x1 <= page.x1
 
@@ -244,6 +245,20 @@ def test_another_font_helps_out_where_one_is_installed(
     families = drawn[0].axes[0].get_yticklabels()[0].get_family()
     assert families == ["DejaVu Sans", "One with that letter"]
     assert not [warning for warning in recwarn if str(ord(letter)) in str(warning.message)]
+
+
+def test_names_that_no_font_has_are_written_by_their_numbers(
+    drawn: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = FontEntry(
+        fname=str(Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"), name="DejaVu Sans"
+    )
+    monkeypatch.setattr(fontManager, "ttflist", [own])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert draw_balance([after_task({"猫": 3, "black 猫": 1, "テレビモニター": 2})], tmp_path / "x.png")
+    told = [label.get_text() for label in drawn[0].axes[0].get_yticklabels()]
+    assert told == ["U+732B", "black U+732B", "U+30C6+30EC+30D3+3…30BF+30FC"]
 
 
 def test_localisation_with_and_without_boxes(drawn: list[Any], tmp_path: Path) -> None:

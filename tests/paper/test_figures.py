@@ -1,5 +1,8 @@
 """Figures of made-up runs: what is in them, and that nothing covers anything else."""
 
+import itertools
+import json
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
@@ -85,6 +88,17 @@ def test_balance_has_the_classes_of_the_first_row_in_every_panel(tmp_path: Path)
     )
 
 
+def test_names_of_classes_leave_room_for_the_bars(tmp_path: Path) -> None:
+    jobs = [job(tmp_path, "RS")]
+    metrics = jobs[0].folder / "metrics.jsonl"
+    name = "a most unusual animal that costs $1 or $2"
+    metrics.write_text(metrics.read_text().replace('"class 0": ', f'"{name}": '))
+    figure = FIGURES["balance"](finished_rows(jobs))
+    figure.draw_without_rendering()
+    assert "a most unusual ani… $1 or $2" in [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert figure.axes[0].get_window_extent().height > figure.dpi
+
+
 def test_ten_thousand_classes_in_memory_can_be_drawn(tmp_path: Path) -> None:
     jobs = [job(tmp_path, "RS", classes=2_500)]
     assert len(draw_figures(["balance"], jobs, tmp_path)) == 2
@@ -150,3 +164,76 @@ def test_names_are_moved_apart_and_keep_their_order(heights: list[float], gap: f
     assert np.isclose(np.mean(places), np.mean(heights)), "and are on the whole where they belong"
     if all(abs(one - other) >= gap for place, one in enumerate(heights) for other in heights[:place]):
         np.testing.assert_allclose(places, heights)
+
+
+LR = (1e-5, 1e-4, 1e-3)
+
+
+def sweep_of(folder: Path, seeds: int = 1, **grid: Sequence[Any]) -> list[Job]:
+    """Finished runs of all combinations."""
+    cells = [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+    return [
+        job(folder, ", ".join(f"{field} {value}" for field, value in cell.items()), seed, **cell)
+        for cell in cells
+        for seed in range(seeds)
+    ]
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        {"lr": LR},
+        {"lr": LR, "memory_images": (100, 300, 1000)},
+        {"method": ("rs", "cuter", "cuter-paper"), "lr": LR},
+        {"lr": LR[:2], "memory_images": (100, 1000), "replay_size": (4, 8), "memory": ("reservoir", "prs")},
+    ],
+    ids=["one", "two", "with names", "four"],
+)
+def test_the_legend_of_a_sweep_covers_no_curve(grid: dict[str, Any], tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # they would be on the user's terminal
+        figure = FIGURES["dependence"](finished_rows(sweep_of(tmp_path, seeds=2, **grid)))
+        figure.savefig(tmp_path / "x.png")
+    shown = [axes for axes in figure.axes if axes.get_visible()]
+    for axes in shown:
+        legend = axes.get_legend().get_window_extent()
+        assert not any(legend.overlaps(other.get_window_extent()) for other in shown)
+        assert not any(legend.overlaps(label.get_window_extent()) for label in axes.get_xticklabels())
+        assert legend.y0 >= 0
+        assert 0 <= legend.x0 < legend.x1 <= figure.bbox.x1, "it is on the page as a whole"
+        assert axes.get_window_extent().height > figure.dpi, "what is left for the curves"
+
+
+def test_the_legend_names_each_group_once_by_what_was_chosen(tmp_path: Path) -> None:
+    """A method brings many settings along; its name says it all."""
+    figure = FIGURES["dependence"](finished_rows(sweep_of(tmp_path, method=("rs", "cuter"), lr=LR)))
+    told = [text.get_text() for text in figure.axes[0].get_legend().get_texts()]
+    assert told == ["average mAP", "last mAP", "method rs", "method cuter"]
+
+
+@pytest.mark.parametrize(
+    ("values", "scale", "numbers"),
+    [
+        (LR, "log", ["1e-05", "0.0001", "0.001"]),
+        ((1e-4, 1e-3), "log", ["0.0001", "0.001"]),
+        ((1e-4, 2e-4, 9e-4), "linear", ["0.0001", "0.0009"]),
+        ((0.0, 1e-5, 1e-3), "linear", ["0", "0.001"]),
+        ((1e-5, 1.1e-5, 1e-3), "log", ["1e-05", "0.001"]),
+    ],
+)
+def test_values_of_a_decade_or_more_are_on_a_logarithmic_axis(
+    values: Sequence[float], scale: str, numbers: list[str], tmp_path: Path
+) -> None:
+    figure = FIGURES["dependence"](finished_rows(sweep_of(tmp_path, weight_decay=values)))
+    assert figure.axes[0].get_xscale() == scale
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == numbers, "those that have room"
+
+
+def test_a_figure_that_no_run_has_leaves_an_empty_panel(tmp_path: Path) -> None:
+    jobs = sweep_of(tmp_path, lr=LR)
+    for one in jobs:
+        file = one.folder / "summary.json"
+        summary = json.loads(file.read_text())
+        summary["last"]["map"] = summary["average"]["map"] = None
+        file.write_text(json.dumps(summary))
+    assert len(draw_figures(["dependence"], jobs, tmp_path)) == 2

@@ -7,16 +7,17 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from rich.table import Table
 from rich.text import Text
 
+from cuter.experiment.fonts import writable
 from cuter.experiment.pictures import Box, overlap
+from cuter.narrow import FoldedTable
 
 
-def assessment_table(report: dict[str, Any]) -> Table:
+def assessment_table(report: dict[str, Any]) -> FoldedTable:
     """Show one row a backbone, the lowest Fiedler value first, then the boxes that look at nothing."""
     headers, rows, references = _cells(report)
-    table = Table(title=_title(report), caption="\n".join(_notes(report)), caption_justify="left")
+    table = FoldedTable(title=_title(report), caption="\n".join(_notes(report)), caption_justify="left")
     for number, header in enumerate(headers):
         table.add_column(header, justify="left" if number < 2 else "right")
     for cells in rows:
@@ -103,7 +104,7 @@ def plot(rows: Sequence[dict[str, Any]]) -> Any:
 def _label_point(axes: Any, row: dict[str, Any], taken: Sequence[Box]) -> Box:
     """Write a label where nothing is yet, as near to its point as possible, with a line to it if that is not near."""
     point = (row["fiedler"], 100 * row["ap50"])
-    label = f"{row['name']} {row['settings']['features']}"
+    label = writable(f"{row['name']} {row['settings']['features']}")
     ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}  # hides lines of other labels
     text = axes.annotate(label, point, (0, 0), textcoords="offset points", fontsize=9, bbox=ground, zorder=4)
     room = axes.get_window_extent().extents

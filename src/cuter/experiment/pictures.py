@@ -13,6 +13,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
 from cuter.cut import Regions
+from cuter.experiment.fonts import font_files, writable
 
 Box = tuple[float, float, float, float]  # x1, y1, x2, y2, half-open
 Colour = tuple[int, int, int]
@@ -32,6 +33,7 @@ THUMBNAIL = (240, 200)
 LINE = 3
 GAP = 14
 TEXT = 16
+OWN_FONT = str(Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -217,8 +219,20 @@ def overlap(one: Box, other: Box) -> bool:
 
 
 @functools.cache
-def _font() -> ImageFont.FreeTypeFont:
-    return ImageFont.truetype(str(Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf")), TEXT)
+def _font(file: str = OWN_FONT) -> ImageFont.FreeTypeFont:
+    return ImageFont.truetype(file, TEXT)
+
+
+def _length(text: str) -> float:
+    return sum(_font(file).getlength(part) for part, file in font_files(text))
+
+
+def _write(draw: ImageDraw.ImageDraw, left: float, top: float, text: str) -> None:
+    """Write a line, each part of it in a font that has its letters."""
+    baseline = top + _font().getmetrics()[0]
+    for part, file in font_files(text):
+        draw.text((left, baseline), part, fill=INK, font=_font(file), anchor="ls")
+        left += _font(file).getlength(part)
 
 
 def _line_height() -> int:
@@ -228,21 +242,22 @@ def _line_height() -> int:
 def _text(text: str, mark: Colour | None = None, width: int | None = None) -> Image.Image:
     """Return a line of text, after a square of colour if asked for, shortened in its middle to fit a width."""
     indent = 0 if mark is None else TEXT + 6
+    text = writable(text)
     if width is not None:
         text = _shortened(text, width - indent)
-    line = Image.new("RGB", (indent + math.ceil(_font().getlength(text)) + 1, _line_height()), PAPER)
+    line = Image.new("RGB", (indent + math.ceil(_length(text)) + 1, _line_height()), PAPER)
     draw = ImageDraw.Draw(line)
     if mark is not None:
         top = (line.height - TEXT) // 2
         draw.rectangle((0, top, TEXT - 1, top + TEXT - 1), fill=mark)
-    draw.text((indent, 0), text, fill=INK, font=_font())
+    _write(draw, indent, 0, text)
     return line
 
 
 def _shortened(text: str, width: float) -> str:
     kept = len(text)
     short = text
-    while kept > 2 and _font().getlength(short) > width:
+    while kept > 2 and _length(short) > width:
         kept -= 1
         short = f"{text[: (kept + 1) // 2]}…{text[len(text) - kept // 2 :]}"
     return short

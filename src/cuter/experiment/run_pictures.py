@@ -5,7 +5,6 @@ All is drawn from metrics.jsonl alone, so that it can be drawn again, and elsewh
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from cuter.experiment.fonts import families, writable
 from cuter.experiment.history import (
     Array,
     Line,
@@ -34,7 +34,6 @@ ORANGE, SKY, GREEN, YELLOW, VERMILION, PURPLE, DARK, TEXT = (
 BLUE = "#0072b2"  # the one of Okabe and Ito's colours that boxes on photos do without
 PALE, GREY = "#efefef", "#bebebe"
 REFUSED = (GREY, ORANGE, YELLOW, PURPLE, GREEN, SKY, VERMILION)  # neighbours differ in grey, too, as print may be
-FONT = "DejaVu Sans"  # comes with matplotlib
 LARGE, MEDIUM, SMALL, SMALLEST = 12, 9, 8, 6.5  # points
 
 
@@ -122,19 +121,25 @@ def draw_balance(lines: Sequence[Line], file: Path) -> bool:
         over_time.set_xticks(range(tasks), [number if _has_room(number, tasks) else "" for number in held])
         over_time.set_xlabel("after task", loc="left", fontsize=MEDIUM)
     _draw_counts(at_last, counts[:, -1], even[-1])
-    at_last.set_xlabel(f"items after task {max(held)}; line: an even share", loc="left", fontsize=MEDIUM)
+    at_last.set_xlabel(f"items after task {max(held)}\nline: an even share", loc="left", fontsize=MEDIUM)
     for axes in figure.axes:
         axes.xaxis.set_label_position("top")
         axes.tick_params(length=0, labelsize=SMALL, labeltop=True, labelbottom=False)
         axes.spines[:].set_visible(False)
         axes.set_ylim(rows - 0.5, -0.5)
-    labels = [name if len(name) <= NAME else f"{name[: NAME - 10]}…{name[-9:]}" for name in names]
-    figure.axes[0].set_yticks(range(rows), labels, family=_families("".join(labels)), parse_math=False)
+    labels = [class_label(name) for name in names]
+    figure.axes[0].set_yticks(range(rows), labels, family=families("".join(labels)), parse_math=False)
     most, least = counts[:, -1].max(), counts[:, -1].min()
     ratio = f"{most:,.0f} : {least:,.0f}" + (f" = {most / least:.1f}" if least else "")
     figure.suptitle(f"Classes in memory, most to least frequent {ratio}", x=0.01, ha="left", fontsize=LARGE)
     figure.savefig(file)
     return True
+
+
+def class_label(name: str) -> str:
+    """Return the name of a class as it can be written, shortened in its middle to what a picture has room for."""
+    name = writable(name)
+    return name if len(name) <= NAME else f"{name[: NAME - 10]}…{name[-9:]}"
 
 
 def _has_room(number: int, of: int) -> bool:
@@ -219,32 +224,3 @@ def _figure(width: float, height: float) -> Any:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), dpi=200, layout="constrained")
-
-
-def _families(text: str) -> list[str]:
-    """Return matplotlib's own font, then others that are installed and have characters it lacks."""
-    from matplotlib.font_manager import FontProperties, findfont, fontManager
-
-    families = [FONT]
-    missing = set(map(ord, text)) - _characters(findfont(FONT))
-    for family in sorted({font.name for font in fontManager.ttflist}):  # their own order changes with the machine
-        if not missing:
-            break
-        if "Last Resort" in family:  # it has a box for each
-            continue
-        if more := missing & _characters(findfont(FontProperties(family=[family]))):
-            families.append(family)
-            missing -= more
-    return families
-
-
-@functools.cache
-def _characters(file: str) -> frozenset[int]:
-    """Return what a font has; nothing if matplotlib can't draw with it, as with the bitmaps of emoji."""
-    from matplotlib.ft2font import FT2Font
-
-    try:
-        font = FT2Font(file)
-    except (OSError, RuntimeError):
-        return frozenset()
-    return frozenset(font.get_charmap()) if font.scalable else frozenset()

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 
 from cuter.experiment.history import memory_after_tasks
-from cuter.experiment.run_pictures import DARK, SMALL, SMALLEST
+from cuter.experiment.run_pictures import DARK, SMALL, SMALLEST, class_label
 from cuter.paper.figures.source import RowRuns
 from cuter.paper.figures.style import looks, new_figure, plain
 
 NAMED = 40  # classes that have room for their names
 ACROSS = 3  # panels in a line
+LETTER = 0.06  # inches of a name
 
 
 def draw_balance(rows: Sequence[RowRuns]) -> Any:
@@ -28,16 +29,20 @@ def draw_balance(rows: Sequence[RowRuns]) -> Any:
     look = looks([runs.row for runs in rows])
     down = math.ceil(len(found) / ACROSS)
     across = min(len(found), ACROSS)
-    figure = new_figure(3.3 * across, 1.9 * down + (0.9 if len(classes) <= NAMED else 0.3))
+    labels = [class_label(name) for name in classes] if len(classes) <= NAMED else []
+    figure = new_figure(3.3 * across, 1.9 * down + 0.3 + LETTER * max(map(len, labels), default=0))
     grid = figure.subplots(down, across, squeeze=False, sharex=True, sharey=True)
     for axes, (row, counts) in zip(grid.flat, found.items(), strict=False):
         heights = np.array([counts.get(name, 0) for name in classes])
-        axes.bar(range(len(classes)), heights, width=0.8, color=look[row].colour)
+        if labels:
+            axes.bar(range(len(classes)), heights, width=0.8, color=look[row].colour)
+        else:  # bars without room between them, as one shape: thousands of shapes take minutes
+            axes.stairs(heights, np.arange(len(classes) + 1) - 0.5, fill=True, color=look[row].colour)
         axes.axhline(heights.mean(), color=DARK, linewidth=0.8, linestyle=":")
         plain(axes, row)
         axes.text(1, 1.02, _most_to_least(heights), transform=axes.transAxes, ha="right", fontsize=SMALL, color=DARK)
-        if len(classes) <= NAMED:
-            axes.set_xticks(range(len(classes)), classes, rotation=90, fontsize=SMALLEST)
+        if labels:
+            axes.set_xticks(range(len(classes)), labels, rotation=90, fontsize=SMALLEST, parse_math=False)
         else:
             axes.set_xticks([])
     for axes in list(grid.flat)[len(found) :]:

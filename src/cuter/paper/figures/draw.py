@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from cuter.experiment.fonts import use_fonts
 from cuter.paper.figures.balance import draw_balance
 from cuter.paper.figures.curves import draw_curves
 from cuter.paper.figures.dependence import draw_dependence
@@ -48,6 +49,7 @@ def save(figure: Any, place: Path) -> list[Path]:
     """Write a figure twice; the same figure gives the same bytes."""
     import matplotlib
 
+    use_fonts(figure)
     files = [place.with_name(f"{place.name}.{ending}") for ending in ("svg", "png")]
     with matplotlib.rc_context({"svg.hashsalt": place.name}):
         figure.savefig(files[0], metadata={"Date": None})

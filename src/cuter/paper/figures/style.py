@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cuter.experiment.fonts import writable
 from cuter.experiment.run_pictures import (
     BLUE,
     DARK,
@@ -67,7 +68,7 @@ def plain(axes: Any, title: str, xlabel: str = "", ylabel: str = "") -> None:
     """Take away what tells nothing, and name what is shown."""
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=SMALL)
-    axes.set_title(title, loc="left", fontsize=LARGE - 2)
+    axes.set_title(writable(title), loc="left", fontsize=LARGE - 2, parse_math=False)
     axes.set_xlabel(xlabel, fontsize=MEDIUM)
     axes.set_ylabel(ylabel, fontsize=MEDIUM)
 
@@ -107,7 +108,7 @@ def name_at_right(axes: Any, ends: Sequence[tuple[float, str, Look]]) -> None:
             "relpos": (0, 0.5),
         }
         axes.annotate(
-            name,
+            writable(name),
             (right, height),
             (1.03, (place - low) / (high - low)),
             textcoords="axes fraction",
@@ -117,6 +118,7 @@ def name_at_right(axes: Any, ends: Sequence[tuple[float, str, Look]]) -> None:
             fontweight="bold" if look.width > 2 else "normal",
             arrowprops=leader,
             annotation_clip=False,
+            parse_math=False,
         )
 
 

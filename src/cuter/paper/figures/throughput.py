@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cuter.experiment.fonts import writable
 from cuter.experiment.run_pictures import DARK, MEDIUM, SMALL
 from cuter.paper.figures.source import RowRuns
 from cuter.paper.figures.style import looks, new_figure, plain
@@ -25,7 +26,9 @@ def draw_throughput(rows: Sequence[RowRuns]) -> Any:
     order = sorted(means, key=lambda name: means[name])
     figure = new_figure(7, 0.3 * len(order) + 0.9)
     axes = figure.subplots()
-    axes.barh(order, [means[name] for name in order], color=[look[name].colour for name in order], height=0.7)
+    places = range(len(order))
+    axes.barh(places, [means[name] for name in order], color=[look[name].colour for name in order], height=0.7)
+    axes.set_yticks(places, [writable(name) for name in order], parse_math=False)
     for place, name in enumerate(order):
         low, high = min(speeds[name]), max(speeds[name])
         if low < high:
