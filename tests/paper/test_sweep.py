@@ -127,3 +127,12 @@ def test_what_is_missing_is_named() -> None:
         make_sweep({"lr": [1e-4]}, None, {"dataset": "toybox", "tasks": "5x5"}, 1, [])
     with pytest.raises(ConfigError, match="--seeds N"):
         make_sweep({"lr": [1e-4]}, None, BASE | {"seed": 3}, 1, [])
+
+
+def test_the_folder_of_the_data_is_a_path_wherever_it_was_named(tmp_path: Path) -> None:
+    """Else the table fails when all runs are finished."""
+    file = tmp_path / "base.yaml"
+    file.write_text("data_root: somewhere\n")
+    for config, typed in ((file, BASE), (None, BASE | {"data_root": "somewhere"})):
+        assert make_sweep({"lr": [1e-4]}, config, typed, 1, []).request.data_root == Path("somewhere")
+    assert make_sweep({"lr": [1e-4]}, None, BASE, 1, []).request.data_root is None

@@ -96,5 +96,6 @@ def make_sweep(grid: Grid, config: Path | None, typed: Mapping[str, Any], seeds:
         "rows": rows,
         "figures": ("dependence", "curves"),
     }
-    request = Request(places["data_root"], backbones, seeds=seeds, skip=tuple(skip), device=places["device"] or "auto")
+    root = None if places["data_root"] is None else Path(places["data_root"])  # an option or a file gives its text
+    request = Request(root, backbones, seeds=seeds, skip=tuple(skip), device=places["device"] or "auto")
     return Sweep(validated(Suite, table), request)
