@@ -4,14 +4,15 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: install demo test lint browser format lock clean
+.PHONY: install demo test lint pytest browser format lock clean
 
 install: $(STAMP)
 
-# Exact pins first, then the package itself without looking for anything newer.
+# Exact pins first, then the package itself without looking for anything newer. Python compiles what is ever imported;
+# to compile all of it here would take longer than to install it.
 $(STAMP): requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-compile --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	touch $@
 
@@ -24,8 +25,12 @@ lint: install
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: lint
-	$(BIN)/python -m pytest -n 2
+# Both at once: the linters use one core. Whichever fails, the other one is finished too, and the command fails.
+test: install
+	$(MAKE) --no-print-directory --jobs 2 lint pytest
+
+pytest: install
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 # The tests of pages look at them in a browser: it and its driver, from the system's packages, where they are missing.
 browser:

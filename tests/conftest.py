@@ -1,20 +1,24 @@
 """Things that many tests need."""
 
 import os
+import random
 import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import settings
 
 from cuter.backbone import Backbone, save_backbone, untrained_vit
+from cuter.experiment import run as runs
 from shapes import render_shapes
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
-# A slow machine is not a failure; in CI the same examples are tried every time.
-settings.register_profile("cuter", deadline=None, derandomize=bool(os.environ.get("CI")))
+# A slow machine is no failure, and the same examples are tried each time; --hypothesis-profile=explore tries others.
+settings.register_profile("cuter", deadline=None, derandomize=True)
+settings.register_profile("explore", deadline=None, max_examples=1000)
 settings.load_profile("cuter")
 
 # Tests use small tensors: more threads only wait for each other, and other processes of the tests share the cores.
@@ -23,6 +27,43 @@ torch.set_num_threads(1)
 
 # In the background of a shell the tests would ignore Ctrl-C, and so would all programs that they start and interrupt.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+# What takes long to make is made once: the tests that use it go to one of the processes of the tests.
+COSTLY = ("real_runs", "finished", "untracked", "address", "cuts", "learned")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
+    """Name the groups of tests that `pytest --dist loadgroup` keeps together."""
+    for item in items:
+        for name in set(COSTLY) & set(item.fixturenames):
+            value = item.callspec.params.get(name, "") if hasattr(item, "callspec") else ""
+            item.add_marker(pytest.mark.xdist_group(f"{name} {value}".strip()))
+
+
+def draw_the_same() -> None:
+    """Start the generators that belong to nobody from one state."""
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)
+
+
+def pytest_fixture_setup() -> None:
+    """Draw the same in a fixture, whichever test asks for it first."""
+    draw_the_same()
+
+
+@pytest.fixture(autouse=True)
+def same_draws() -> None:
+    """Draw the same in each test, alone or after others."""
+    draw_the_same()
+
+
+@pytest.fixture(autouse=True)
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the pictures at the end of a run, which take longer than it; tests of them draw them themselves."""
+    monkeypatch.setattr(runs, "draw_run", lambda folder, **_: [])
 
 
 @pytest.fixture(scope="session")

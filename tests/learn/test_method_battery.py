@@ -71,32 +71,26 @@ def test_it_learns_what_it_is_shown(tiny: Backbone, method: str) -> None:
 
 
 @methods
-def test_two_tasks_of_two_classes_and_eight_images(tiny: Backbone, method: str) -> None:
-    """End to end: colours in two tasks, eight images each, one pass, then all four classes are measured."""
-    one = learner(tiny, method, memory_images=16)
+def test_two_tasks_of_two_colours(tiny: Backbone, method: str) -> None:
+    """End to end: eight images of two colours, then of two others. The scores rank all four far better than chance."""
+    one = learner(tiny, method, memory_images=16, lr=1e-3, head_lr=1e-2)
     generator = torch.Generator().manual_seed(1)
     colours = torch.tensor([[230, 30, 30], [30, 230, 30], [30, 30, 230], [230, 230, 30]])
     names = ["red", "green", "blue", "yellow"]
-    held = []
+    truth = torch.tensor([0, 1, 1, 0, 0, 1, 0, 1, 2, 3, 3, 2, 2, 3, 2, 3])
+    noise = torch.randint(-25, 25, (16, 3, 32, 32), generator=generator)
+    images = (colours[truth][:, :, None, None] + noise).to(torch.uint8)
     for task in range(2):
-        classes = names[2 * task : 2 * task + 2]
-        for start in range(0, 8, 4):
-            which = 2 * task + torch.randint(2, (4,), generator=generator)
-            noise = torch.randint(-25, 25, (4, 3, 32, 32), generator=generator)
-            images = (colours[which][:, :, None, None] + noise).to(torch.uint8)
-            ids = [f"{task} {start + n}" for n in range(4)]
-            step = one.observe(Batch.of(images, [[names[column]] for column in which.tolist()], known=classes, ids=ids))
-            assert step.images == 4
-            held.append((images, which))
-    assert one.steps == 4
+        part = slice(8 * task, 8 * task + 8)
+        labels = [[names[column]] for column in truth[part].tolist()]
+        for turn in range(5):
+            ids = [f"{task} {turn} {n}" for n in range(8)]
+            step = one.observe(Batch.of(images[part], labels, known=names[2 * task : 2 * task + 2], ids=ids))
+            assert step.images == 8
+    assert one.steps == 10
     assert one.labels.names == tuple(names)
-    images, truth = torch.cat([some for some, _ in held]), torch.cat([which for _, which in held])
-    probabilities = one.probabilities(images)
-    assert probabilities.shape == (16, 4)
-    assert ((probabilities >= 0) & (probabilities <= 1)).all()
-    found = multilabel_scores(probabilities, torch.nn.functional.one_hot(truth, 4).bool())
-    assert found["map"] is not None
-    assert all(score is None or 0 <= score <= 100 for score in found.ap)
+    found = multilabel_scores(one.probabilities(images), torch.nn.functional.one_hot(truth, 4).bool())
+    assert found["map"] > 60, "chance is about 25"
 
 
 @methods
@@ -163,11 +157,14 @@ def test_a_class_that_never_appears(tiny: Backbone, method: str) -> None:
 @methods
 def test_thousands_of_classes(tiny: Backbone, method: str) -> None:
     one = learner(tiny, method)
-    most = 500 if one.settings.head == "label-graph" else 10_000  # a graph has edges between all pairs
+    most = 500 if one.settings.head == "label-graph" else 3_000  # a graph has edges between all pairs
     names = [f"class {i}" for i in range(most)]
-    one.observe(batch(2, names))
+    shown = batch(2, names)
+    one.observe(shown)
     one.observe(batch(2, names, seed=1))
-    assert one.probabilities(batch(2, names).images).shape == (2, len(names))
+    probabilities = one.probabilities(shown.images)
+    assert probabilities.shape == (2, most)
+    assert probabilities[shown.labels].mean() > probabilities[~shown.labels].mean(), "one step towards the labels"
 
 
 @methods
@@ -183,9 +180,14 @@ def test_the_budget_of_memory_holds(tiny: Backbone, method: str) -> None:
 @methods
 def test_a_memory_of_nothing(tiny: Backbone, method: str) -> None:
     one = Learner.create(method, backbone=tiny, device="cpu", memory_images=0, replay_size=0)
+    before = weights(one).clone()
     three_tasks(one)
-    assert len(one.memory) == 0
-    assert one.probabilities(batch(2, ["x"]).images).shape == (2, 5)
+    step = one.observe(batch(4, ["tree"], 9))
+    assert (len(one.memory), step.replayed) == (0, 0)
+    after = weights(one)
+    assert after.isfinite().all()
+    assert not torch.equal(after[: len(before)], before), "it learns from the stream alone"
+    assert list(one.predict(batch(1, ["x"]).images)[0]) == ["cat", "dog", "car", "bus", "tree"]
 
 
 @methods

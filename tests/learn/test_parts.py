@@ -1,13 +1,13 @@
 """Each setting reaches the part that it is about."""
 
+import copy
 from typing import Any
 
 import pytest
 import torch
 
 from cuter.backbone import Backbone
-from cuter.cut import cut_settings
-from cuter.learn import localise as localising
+from cuter.cut import Localiser, crop
 from cuter.learn.heads import LinearHead
 from cuter.learn.heads.prototypes import Prototypes
 from cuter.learn.keepers import Keeper, WantedVectors
@@ -88,23 +88,17 @@ def test_what_classes_should_obey_comes_on_top_with_its_weight() -> None:
     torch.testing.assert_close(both(view, told), expected)
 
 
-def test_how_the_batch_is_cut(tiny: Backbone, monkeypatch: pytest.MonkeyPatch) -> None:
-    calls = []
-    cut = localising.mask_cut
-
-    def noting(patches: torch.Tensor, grid: tuple[int, int], rounds: int, tau: float, **more: Any) -> Any:
-        calls.append((rounds, tau, more))
-        return cut(patches, grid, rounds, tau, **more)
-
-    monkeypatch.setattr(localising, "mask_cut", noting)
-    one = Learner.create("cuter", backbone=tiny, device="cpu", rounds=3)
+def test_cut_outs_are_those_that_a_localiser_finds(tiny: Backbone) -> None:
+    before = Localiser(copy.deepcopy(tiny))
+    one = Learner.create("cuter", backbone=tiny, device="cpu", rounds=3, augment="none")
     step = one.observe(Batch.of(images(), [["thing"]] * 4))
-    chosen = cut_settings(tiny)
-    assert calls == [(3, chosen.tau, {"centre": chosen.centre, "loops": chosen.loops})]
-    assert sum(step.selection.values()) - step.selection["whole image"] == 12
-    one.cut(images())
-    one.cut(images(), rounds=1)
-    assert [rounds for rounds, _, _ in calls[1:]] == [3, 1]
+    assert sum(step.selection.values()) - step.selection["whole image"] == 12, "three regions of each image"
+    expected = [region for found in crop(images(), before.cut(images(), rounds=3)) for region in found]
+    kept = [item.image for item in one.memory.sample(100) if item.image.shape != images()[0].shape]
+    assert kept
+    assert all(any(torch.equal(image, region) for region in expected) for image in kept)
+    assert one.cut(images()).masks.shape[:2] == (4, 3)
+    assert one.cut(images(), rounds=1).masks.shape[:2] == (4, 1)
 
 
 def test_the_codec_and_the_policy_of_memory(tiny: Backbone) -> None:

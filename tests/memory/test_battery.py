@@ -232,21 +232,6 @@ def test_even_draws_end_with_different_items_whatever_the_labels(
 
 
 @policies
-def test_even_draws_cost_the_same_in_a_large_memory(policy: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    draws = []
-    original = torch.randint
-    for number in (100, 1000):
-        memory = make(policy, number)
-        memory.offer([item(n, 1, 1, classes=50, labels={n % 50, n % 7, 11}) for n in range(number)])
-        calls: list[int] = []
-        with monkeypatch.context() as patch:
-            patch.setattr(torch, "randint", lambda *args, **kw: (calls.append(1), original(*args, **kw))[1])  # noqa: B023
-            memory.sample_evenly(20)
-        draws.append(len(calls))
-    assert max(draws) <= 2 * 20 * 3  # for each item at most one draw of a class and of an item by label
-
-
-@policies
 def test_counts_are_those_of_the_items_held(policy: str) -> None:
     memory = make(policy, 4000)
     assert memory.counts().tolist() == []
