@@ -1,7 +1,10 @@
 """Settings that make the demonstration small enough for a test."""
 
+import functools
 from pathlib import Path
 from typing import Any
+
+from cuter.experiment import demo
 
 
 def small_demo(backbone: Path) -> dict[str, Any]:
@@ -15,3 +18,8 @@ def small_demo(backbone: Path) -> dict[str, Any]:
         "lr": 1e-3,
     }
     return {"backbone": str(backbone), "options": options}
+
+
+def make_the_demo_small(backbone: Path) -> None:
+    """Let the command of this process carry out the small one."""
+    demo.run_demo = functools.partial(demo.run_demo, **small_demo(backbone))

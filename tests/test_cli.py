@@ -1,40 +1,38 @@
-"""The command line as a person uses it: in processes of its own, killed without mercy."""
+"""The command line as a person uses it, killed without mercy."""
 
 import functools
 import io
 import json
 import os
-import random
+import shutil
 import signal
 import subprocess
 import sys
-import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
 from safetensors.torch import load_file
 from typer.testing import CliRunner
 
+from command import cuter, cuter_in_a_process
 from cuter.cli import app
+from cuter.experiment import demo
 from cuter.pretrain.display import PretrainDisplay
 from cuter.pretrain.pretraining import start
 from cuter.pretrain.settings import PretrainSettings
-from small_demo import small_demo
-
-CUTER = [sys.executable, "-m", "cuter"]
-
-
-def cuter(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
-    command = [*CUTER, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, **options)  # type: ignore[call-overload,no-any-return]
+from small_demo import make_the_demo_small, small_demo
+from waiting import wait_for
 
 
 @pytest.fixture
 def run(shapes: Path, backbone_folder: Path) -> list[object]:
     """A run of 19 steps with worker processes and frequent checkpoints."""
     options = ["--data-root", shapes, "--backbone", backbone_folder, "--tasks", "4x2", "--batch-size", 6]
-    more = ["--memory-images", 10, "--replay-size", 3, "--checkpoint-steps", 2, "--lr", 0.001, "--device", "cpu"]
+    more = ["--memory-images", 10, "--replay-size", 3, "--checkpoint-steps", 2, "--probe-images", 4]
+    more += ["--lr", 0.001, "--device", "cpu"]
     return ["run", "--dataset", "folder", *options, *more]
 
 
@@ -47,20 +45,24 @@ def outcome(folder: Path) -> tuple[object, str, dict[str, bytes]]:
 
 
 def stop_at(
-    arguments: list[object], folder: Path, lines: int, how: signal.Signals, program: list[str] = CUTER
-) -> subprocess.Popen[str]:
-    """Start a command and send it a signal once its metrics have so many lines."""
-    process = subprocess.Popen([*program, *map(str, arguments)], stderr=subprocess.PIPE, text=True)
+    folder: Path,
+    lines: int,
+    how: signal.Signals,
+    told: Path,
+    *arguments: object,
+    first: Callable[[], object] | None = None,
+) -> tuple[int | None, str]:
+    """Start a command and send it a signal once its metrics have so many lines; return its exit code and its words."""
     metrics = folder / "metrics.jsonl"
-    while process.poll() is None and not (metrics.exists() and metrics.read_bytes().count(b"\n") >= lines):
-        time.sleep(0.01)
-    process.send_signal(how)
-    process.wait(timeout=60)
-    return process
+    process = cuter_in_a_process(told, *arguments, first=first)
+    wait_for(lambda: metrics.exists() and metrics.read_bytes().count(b"\n") >= lines, process)
+    os.kill(process.pid or 0, how)
+    process.join()
+    return process.exitcode, told.read_text()
 
 
 @pytest.mark.parametrize("method", ["rs", "cuter"])
-def test_killed_at_random_steps_and_resumed_it_gives_the_same_bits(
+def test_killed_at_three_steps_and_resumed_it_gives_the_same_bits(
     run: list[object], method: str, tmp_path: Path
 ) -> None:
     run = [*run, "--method", method]
@@ -70,24 +72,21 @@ def test_killed_at_random_steps_and_resumed_it_gives_the_same_bits(
     assert json.loads(finished.stdout.splitlines()[-1]) == json.loads((whole / "summary.json").read_text())
     total = (whole / "metrics.jsonl").read_bytes().count(b"\n")
 
-    cuts = sorted({total // 3, total // 2, random.randrange(2, total - 4)})  # one of them varies
     arguments = [*run, "--out", broken]
-    for lines in cuts:
-        assert stop_at(arguments, broken, lines, signal.SIGKILL).returncode == -signal.SIGKILL, f"cuts at {cuts}"
+    for lines in (total // 3, total // 2, total - 5):
+        code, told = stop_at(broken, lines, signal.SIGKILL, tmp_path / "told", *arguments)
+        assert code == -signal.SIGKILL, told
         arguments = ["run", "--resume", broken]
     last = cuter(*arguments)
     assert last.returncode == 0, last.stderr
-    assert outcome(broken) == outcome(whole), f"killed at metrics lines {cuts}"
+    assert outcome(broken) == outcome(whole)
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_ctrl_c_checkpoints_and_tells_how_to_go_on(run: list[object], tmp_path: Path, how: signal.Signals) -> None:
     folder = tmp_path / "run"
-    slow = [*run, "--checkpoint-steps", 1000, "--out", folder]
-    process = stop_at(slow, folder, 3, how)
-    assert process.returncode == 130
-    assert process.stderr is not None
-    told = process.stderr.read()
+    code, told = stop_at(folder, 3, how, tmp_path / "told", *run, "--checkpoint-steps", 1000, "--out", folder)
+    assert code == 130, told
     assert f"cuter run --resume {folder}" in told
     assert "Traceback" not in told
     assert len(list((folder / "checkpoints").glob("step-*"))) == 1
@@ -103,43 +102,28 @@ def test_pretraining_that_was_killed_and_stopped_gives_the_same_bits(shapes: Pat
     start(PretrainSettings(**fields), whole, PretrainDisplay(Console(file=io.StringIO())))  # type: ignore[arg-type]
 
     options = [word for name, value in fields.items() for word in (f"--{name.replace('_', '-')}", value)]
-    lines = random.randrange(2, 12)
-    killed = stop_at(["pretrain", *options, "--out", broken], broken, lines, signal.SIGKILL)
-    assert killed.returncode == -signal.SIGKILL
-    stopped = stop_at(["pretrain", "--resume", broken], broken, 14, signal.SIGINT)
-    assert stopped.returncode == 130
-    assert stopped.stderr is not None
-    assert f"cuter pretrain --resume '{broken}'" in stopped.stderr.read()
+    code, told = stop_at(broken, 7, signal.SIGKILL, tmp_path / "told", "pretrain", *options, "--out", broken)
+    assert code == -signal.SIGKILL, told
+    code, told = stop_at(broken, 14, signal.SIGINT, tmp_path / "told", "pretrain", "--resume", broken)
+    assert code == 130, told
+    assert f"cuter pretrain --resume '{broken}'" in told
     last = cuter("pretrain", "--resume", broken, "--json")
     assert last.returncode == 0, last.stderr
     assert json.loads(last.stdout.splitlines()[-1]) == json.loads((broken / "summary.json").read_text())
     assert f"The backbone is in {broken}/backbone" in last.stderr
     for file in ("metrics.jsonl", "checkpoints/step-00000024/trainer.safetensors", "backbone/model.safetensors"):
-        assert (broken / file).read_bytes() == (whole / file).read_bytes(), f"{file}, killed at line {lines}"
-
-
-SMALL_DEMO = """
-import functools, sys
-from pathlib import Path
-import cuter.cli, cuter.experiment.demo as demo
-from small_demo import small_demo
-demo.run_demo = functools.partial(demo.run_demo, **small_demo(Path(sys.argv.pop(1))))
-cuter.cli.main()
-"""
+        assert (broken / file).read_bytes() == (whole / file).read_bytes(), file
 
 
 def test_ctrl_c_in_the_demo_tells_how_to_go_on(
     tmp_path: Path, backbone_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("CUTER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parent), prepend=os.pathsep)
     out = tmp_path / "my demo"
-    program = [sys.executable, "-c", SMALL_DEMO, str(backbone_folder)]
     arguments = ["demo", "--out", out, "--device", "cpu"]
-    process = stop_at(arguments, out / "finetune", 3, signal.SIGINT, program)
-    assert process.returncode == 130
-    assert process.stderr is not None
-    told = process.stderr.read()
+    first = functools.partial(make_the_demo_small, backbone_folder)
+    code, told = stop_at(out / "finetune", 3, signal.SIGINT, tmp_path / "told", *arguments, first=first)
+    assert code == 130, told
     assert f"Stopped. Go on with:  cuter demo --out '{out}' --seed 0 --device cpu" in told
     assert "Traceback" not in told
     assert {path.name for path in out.iterdir()} == {"finetune"}
@@ -148,13 +132,9 @@ def test_ctrl_c_in_the_demo_tells_how_to_go_on(
 def test_the_demo_goes_on_and_tells_where_its_report_is(
     tmp_path: Path, backbone_folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from cuter.experiment import demo
-    from cuter.experiment import run as runs
-
     small = small_demo(backbone_folder)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CUTER_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(runs, "draw_run", lambda folder: [])  # its pictures take longer than the run
     monkeypatch.setattr(demo, "run_demo", functools.partial(demo.run_demo, **small))
     monkeypatch.setattr(demo, "can_go_on", functools.partial(demo.can_go_on, **small))
 
@@ -182,7 +162,7 @@ def test_the_demo_goes_on_and_tells_where_its_report_is(
 def test_help_answers_at_once_and_names_every_setting() -> None:
     slow = "import sys; import cuter.cli; print([m for m in ('torch', 'transformers', 'sklearn') if m in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", slow], text=True).strip() == "[]"
-    text = cuter("run", "--help", env={"COLUMNS": "200", "PATH": ""}).stdout
+    text = cuter("run", "--help", env={"COLUMNS": "200"}).stdout
     for option in ("--dataset", "--data-root", "--limit-train", "--strict", "--blurry", "--resume", "--json"):
         assert option in text
     assert "(default: 2e-05)" in text
@@ -240,7 +220,7 @@ def test_mistakes_are_told_in_one_line(arguments: list[str], message: str, tmp_p
 
 
 def test_the_toybox_needs_no_data_root(tmp_path: Path, backbone_folder: Path) -> None:
-    here = {"cwd": tmp_path, "env": os.environ | {"CUTER_CACHE": str(tmp_path / "cache")}}
+    here: dict[str, Any] = {"cwd": tmp_path, "env": {"CUTER_CACHE": str(tmp_path / "cache")}}
     sizes = ["--dataset", "toybox", "--dataset-options", "train=24", "--dataset-options", "test=12"]
     options = ["--backbone", backbone_folder, "--tasks", "tree,cup;book,cat", "--workers", 0]
     done = cuter("run", *sizes, *options, "--json", **here)
@@ -274,7 +254,7 @@ def test_data_check_tells_what_is_there(tmp_path: Path, shapes: Path) -> None:
     assert "triangle" in table
 
     broken = tmp_path / "broken"
-    subprocess.run(["cp", "-r", shapes, broken], check=True)
+    shutil.copytree(shapes, broken)
     (broken / "images" / "test-00004.png").write_bytes(b"?")
     done = cuter("data", "check", broken)
     assert done.returncode == 1
@@ -316,13 +296,12 @@ def test_ctrl_c_in_an_assessment(tmp_path: Path, shapes: Path, backbone_folder: 
     options = ["--backbone", backbone_folder, "--dataset", "folder", "--data-root", shapes, "--out", out]
     for features in ("tokens", "keys", "values", "queries", "keys@1", "values@1", "queries@1"):  # it shall take a while
         options += ["--features", features]
-    process = subprocess.Popen([*CUTER, "assess", *map(str, options)], stderr=subprocess.PIPE, text=True)
-    while process.poll() is None and not out.exists():
-        time.sleep(0.001)
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=60) == 130
-    assert process.stderr is not None
-    told = process.stderr.read()
+    process = cuter_in_a_process(tmp_path / "told", "assess", *options)
+    wait_for(out.exists, process)
+    os.kill(process.pid or 0, signal.SIGINT)
+    process.join()
+    told = (tmp_path / "told").read_text()
+    assert process.exitcode == 130, told
     assert "Stopped" in told
     assert "Traceback" not in told
 
@@ -350,7 +329,11 @@ def test_parts_mix_and_what_makes_no_sense_is_refused(run: list[object], tmp_pat
         assert not (tmp_path / "refused").exists()
 
 
-def test_version() -> None:
+def test_the_module_is_the_program() -> None:
     import cuter as package
 
-    assert cuter("--version").stdout.strip() == package.__version__
+    command = [sys.executable, "-m", "cuter"]
+    assert subprocess.check_output([*command, "--version"], text=True).strip() == package.__version__
+    mistaken = subprocess.run([*command, "run", "--resume", "nowhere"], capture_output=True, text=True, check=False)
+    assert (mistaken.returncode, mistaken.stdout) == (2, "")
+    assert mistaken.stderr == "error: nowhere holds no run: config.yaml is missing\n"

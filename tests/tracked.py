@@ -6,6 +6,8 @@ from pathlib import Path
 
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+from cuter.experiment import courier
+
 Curves = dict[str, list[tuple[int, float]]]  # by name: step and value, in the order in which they came
 
 
@@ -19,6 +21,11 @@ def offline(folder: Path) -> dict[str, str]:
         "MLFLOW_ALLOW_FILE_STORE": "true",
         "MLFLOW_DISABLE_TELEMETRY": "true",
     }
+
+
+def be_patient() -> None:
+    """Wait for the clients on a machine that has other things to do."""
+    courier.MOMENT = courier.PATIENCE = 600
 
 
 def tensorboard_curves(run: Path) -> Curves:

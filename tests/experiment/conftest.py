@@ -15,6 +15,7 @@ def config(shapes: Path, backbone_folder: Path) -> RunConfig:
         tasks="4x2",
         memory_images=10,
         replay_size=3,
+        probe_images=4,
         workers=0,
         device="cpu",
         lr=1e-3,

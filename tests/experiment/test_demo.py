@@ -28,7 +28,7 @@ def small(backbone_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> It
     """Arguments of `run_demo` that make it small; scenes go to a cache of their own."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CUTER_CACHE", str(tmp_path_factory.mktemp("cache")))
-        patch.setattr(runs, "draw_run", lambda folder: [])  # its pictures take longer than the run
+        patch.setattr(runs, "draw_run", lambda folder, **_: [])  # as in conftest.py, but for a module
         yield small_demo(backbone_folder) | {"device": "cpu"}
 
 

@@ -3,8 +3,6 @@
 import io
 import json
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +10,14 @@ import pytest
 from rich.console import Console
 from safetensors.torch import load_file
 
+from command import cuter_in_a_process
 from cuter.errors import CheckpointError, ConfigError, DataError
 from cuter.experiment import directory as directories
 from cuter.experiment import run as runs
 from cuter.experiment.config import RunConfig
 from cuter.experiment.display import Display
 from cuter.experiment.plan import make_plan
+from cuter.experiment.run_pictures import draw_run
 from cuter.experiment.stopping import StopRequest
 from cuter.learn.learner import Learner
 from shapes import render_shapes
@@ -151,7 +151,10 @@ def test_classes_that_memory_never_was_offered_count_as_none(config: RunConfig, 
     assert last["classes"] == dict.fromkeys(last["test"]["classes"], 0)
 
 
-def test_a_run_with_cut_outs_draws_its_pictures(config: RunConfig, tmp_path: Path) -> None:
+def test_a_run_with_cut_outs_draws_its_pictures(
+    config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "draw_run", draw_run)
     runs.start(with_method(config, method="cuter"), tmp_path / "run", silent())
     assert {"selection.png", "balance.png", "localisation.png"} <= {path.name for path in (tmp_path / "run").iterdir()}
 
@@ -312,7 +315,7 @@ def test_a_task_that_cannot_be_tested_is_told_before_it_is_learned(config: RunCo
 def test_two_processes_cannot_work_on_one_run(config: RunConfig, tmp_path: Path) -> None:
     run = directories.RunDirectory.create(tmp_path / "run", config)
     with run.locked():
-        command = [sys.executable, "-m", "cuter", "run", "--resume", str(run.path)]
-        second = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert second.returncode == 2
-    assert "in use by another process" in " ".join(second.stderr.split())
+        second = cuter_in_a_process(tmp_path / "told", "run", "--resume", run.path)
+        second.join()
+    assert second.exitcode == 2
+    assert "in use by another process" in " ".join((tmp_path / "told").read_text().split())

@@ -4,10 +4,8 @@ import io
 import json
 import logging
 import signal
-import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,6 +15,7 @@ import yaml
 from rich.console import Console
 from safetensors.torch import load_file
 
+from command import cuter_in_a_process
 from cuter.errors import ConfigError
 from cuter.experiment import courier, events, trackers
 from cuter.experiment import run as runs
@@ -26,19 +25,19 @@ from cuter.experiment.events import Events
 from cuter.learn.learner import Step
 from cuter.measure.metrics import Scores
 from cuter.measure.protocol import TaskResult
-from tracked import Curves, mlflow_curves, offline, tensorboard_curves, wandb_curves, wandb_records
+from tracked import Curves, be_patient, mlflow_curves, offline, tensorboard_curves, wandb_curves, wandb_records
+from waiting import wait_for
 
 ALL = ["tensorboard", "wandb", "mlflow"]
-# The command line, with patience for a machine that has other things to do.
-PATIENT = "from cuter.experiment import courier as c; c.MOMENT = c.PATIENCE = 600; from cuter.cli import main; main()"
 
 
 @pytest.fixture(autouse=True)
 def no_network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name, value in offline(tmp_path).items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(courier, "MOMENT", 600)
-    monkeypatch.setattr(courier, "PATIENCE", 600)
+    monkeypatch.setattr(courier, "MOMENT", courier.MOMENT)  # as it was, when the test is over
+    monkeypatch.setattr(courier, "PATIENCE", courier.PATIENCE)
+    be_patient()
     yield
     if sys.modules.get("wandb"):
         sys.modules["wandb"].teardown()  # it reads its variables once
@@ -142,9 +141,8 @@ def test_a_resumed_curve_has_every_step_once(
         told.flush()
         told.tested(result(1), {}, 10)  # a task of which nothing came
         told.learned(Step(12, 6, loss=2.0), 0.5, 11)
-    end = time.monotonic() + 60
-    while (found := curves(run))["train/loss"][-1][0] < 11 and time.monotonic() < end:
-        time.sleep(0.2)  # a client's own process may write a little later on a busy machine
+    wait_for(lambda: curves(run)["train/loss"][-1][0] >= 11)  # a client's own process may write a little later
+    found = curves(run)
     assert found["train/loss"] == [(step, 1.0 if step <= kept else 2.0) for step in range(1, 12)]
     assert found["test/map"] == [(10, 50.0), (10, 50.0)]
     assert found["ap/cup _ saucer"] == [(10, 60.0), (10, 60.0)]
@@ -155,14 +153,12 @@ def test_killed_and_resumed_it_is_one_run_with_every_step_once(
 ) -> None:
     run, file = tmp_path / "run", tmp_path / "config.yaml"
     file.write_text(yaml.safe_dump(config.model_dump(mode="json", exclude={"track"}) | {"checkpoint_steps": 4}))
-    command = [sys.executable, "-c", PATIENT, "run", "--config", str(file), "--out", str(run)]
-    for name in ALL:
-        command += ["--track", name]
-    with subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) as process:
-        while process.poll() is None and not _has_lines(run / "metrics.jsonl", 7):
-            time.sleep(0.01)
-        process.send_signal(signal.SIGKILL)
-    assert process.returncode == -signal.SIGKILL
+    track = [word for name in ALL for word in ("--track", name)]
+    process = cuter_in_a_process(tmp_path / "told", "run", "--config", file, "--out", run, *track, first=be_patient)
+    wait_for(lambda: _has_lines(run / "metrics.jsonl", 7), process)
+    process.kill()
+    process.join()
+    assert process.exitcode == -signal.SIGKILL
     before = {name: json.loads((run / f"{name}.json").read_text())["id"] for name in ("wandb", "mlflow")}
     runs.resume(run, Display(Console(file=io.StringIO(), width=120)))
     after = {name: json.loads((run / f"{name}.json").read_text())["id"] for name in ("wandb", "mlflow")}

@@ -11,14 +11,11 @@ from hypothesis import strategies as st
 from sklearn.metrics.pairwise import cosine_similarity, rbf_kernel
 from sklearn.preprocessing import normalize
 
-from cuter.backbone import Backbone
 from cuter.cut import Regions, fiedler_values, gaussian_affinity, mask_cut
 from cuter.cut.graph import FLOOR, unit_features
 from cuter.errors import BatchError
-from cuter.learn.learner import Learner
 from cuter.learn.regularisers import REGULARISERS
 from cuter.learn.regularisers.acting import DELTA
-from cuter.stream.batch import Batch
 
 NOT_CONSTANT = [name for name in REGULARISERS if name != "nuclear"]
 GRID = (3, 4)
@@ -116,16 +113,15 @@ def test_equal_to_the_formula(name: str, seed: int) -> None:
 @pytest.mark.parametrize("name", NOT_CONSTANT)
 @pytest.mark.parametrize("seed", range(3))
 def test_the_gradient_is_that_of_the_formula(name: str, seed: int) -> None:
-    """Differences of the reference, also where ours holds a part constant."""
+    """Differences of the reference along a few random directions, also where ours holds a part constant."""
     features, regions, step = patches(seed), some_regions(seed), 1e-5
-    expected = torch.zeros_like(features)
-    for place in np.ndindex(*features.shape):
-        up, down = features.clone(), features.clone()
-        up[place] += step
-        down[place] -= step
-        expected[place] = (reference(name, up, regions) - reference(name, down, regions)) / (2 * step)
     actual = gradient(name, features, regions)
-    assert (actual - expected).norm() < 1e-5 * expected.norm()
+    generator = torch.Generator().manual_seed(seed)
+    for _ in range(8):
+        way = torch.randn(features.shape, generator=generator, dtype=torch.float64)
+        there, back = (reference(name, features + sign * step * way, regions) for sign in (1, -1))
+        expected = (there - back) / (2 * step)
+        assert abs((actual * way).sum().item() - expected) < 1e-5 * actual.norm() * way.norm()
     assert torch.autograd.gradcheck(lambda x: REGULARISERS[name](x, regions), features.clone().requires_grad_())
 
 
@@ -290,17 +286,3 @@ def test_low_rank_is_lowest_where_all_patches_are_alike_and_the_fiedler_value_is
     assert REGULARISERS[name](alike, None).item() == pytest.approx(least, abs=1e-9)
     assert REGULARISERS[name](patches(7), None).item() > least
     assert fiedler_value(alike[0].numpy()) == pytest.approx(1)
-
-
-@pytest.mark.parametrize("name", REGULARISERS)
-def test_a_learner_goes_on_learning_beside_it(tiny: Backbone, name: str) -> None:
-    """Dark images are 'night', bright ones 'day': after some steps the scores say so."""
-    one = Learner.create(f"cuter+{name}", backbone=tiny, device="cpu", memory_images=8, replay_size=3, augment="none")
-    generator = torch.Generator().manual_seed(0)
-    dark = torch.randint(0, 60, (6, 3, 32, 32), dtype=torch.uint8, generator=generator)
-    bright = torch.randint(190, 256, (6, 3, 32, 32), dtype=torch.uint8, generator=generator)
-    for _ in range(20):
-        one.observe(Batch.of(torch.cat([dark, bright]), [["night"]] * 6 + [["day"]] * 6))
-    night, day = one.predict(torch.stack([dark[0], bright[0]]))
-    assert night["night"] > night["day"]
-    assert day["day"] > day["night"]

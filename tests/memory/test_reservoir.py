@@ -8,7 +8,7 @@ from cuter.memory.reservoir import Reservoir
 
 def test_every_item_of_the_stream_is_kept_equally_often() -> None:
     """The published baseline enters with 1/n instead of M/n and freezes; this one must not."""
-    stream, capacity, repeats = 100, 10, 3000
+    stream, capacity, repeats = 40, 5, 1500
     nothing = torch.zeros(1, dtype=torch.bool)
     items = [Item(torch.zeros(3, 1, 1, dtype=torch.uint8), nothing, nothing, str(n)) for n in range(stream)]
     counts = np.zeros(stream)
@@ -21,5 +21,5 @@ def test_every_item_of_the_stream_is_kept_equally_often() -> None:
     # -R·p(1 - p)/(n - 1), so that this sum has the chi-square distribution of n - 1 degrees of freedom.
     deviation = (counts - repeats * share) ** 2 / (repeats * share * (1 - share))
     assert chi2.sf(deviation.sum() * (stream - 1) / stream, df=stream - 1) > 1e-3
-    thirds = [counts[:33].sum(), counts[33:66].sum(), counts[66:99].sum()]
+    thirds = [counts[:13].sum(), counts[13:26].sum(), counts[26:39].sum()]
     assert max(thirds) / min(thirds) < 1.05

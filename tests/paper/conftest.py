@@ -12,7 +12,8 @@ from cuter.paper import carry_out, display, launching
 
 Paper = Callable[..., Result]
 STAND_IN = (str(Path(__file__).with_name("stand_in.py")),)
-SETTINGS = ["dataset=folder", "tasks=4x2", "memory_images=10", "limit_train=null", "limit_test=null"]
+PROGRAM = (str(Path(__file__).with_name("program.py")),)
+SETTINGS = ["dataset=folder", "tasks=4x2", "probe_images=0", "memory_images=10", "limit_train=null", "limit_test=null"]
 
 
 @pytest.fixture
@@ -22,6 +23,7 @@ def paper_with_real_runs(shapes: Path, backbone_folder: Path, tmp_path: Path, mo
     options = [str(part) for pair in given.items() for part in pair]
     options += ["--scale", "small", *(part for setting in SETTINGS for part in ("--set", setting))]
     monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setattr(launching, "PROGRAM", PROGRAM)
 
     def invoke(*arguments: object) -> Result:
         return CliRunner().invoke(app, ["paper", *map(str, arguments), *options])

@@ -1,7 +1,8 @@
 """Stands in for the program `cuter`: a run of a few steps that takes no time to import, with figures by its settings.
 
-It stops and goes on as a run does. STAND_IN_FAILS names methods that fail, STAND_IN_SECONDS is what a step takes, and
-STAND_IN_LOG is a file that gets a line when a run begins and another when it ends.
+It stops and goes on as a run does. STAND_IN_FAILS names methods that fail, STAND_IN_SECONDS is what a step takes,
+STAND_IN_WAITS_FOR is a file without which no run takes its last step, and STAND_IN_LOG is one that gets a line when a
+run begins and another when it ends.
 """
 
 import hashlib
@@ -47,6 +48,8 @@ def main() -> int:
         (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n")
         state.write_text(str(step))
         time.sleep(float(os.environ.get("STAND_IN_SECONDS", "0")))
+        while step == STEPS - 1 and not asked and not released():
+            time.sleep(0.01)
         if asked:
             note("stop", folder)
             return 130
@@ -65,6 +68,10 @@ def main() -> int:
 def figures(config: dict[str, Any]) -> dict[str, float]:
     number = int(hashlib.sha256(f"{config['method']} {config['seed']}".encode()).hexdigest()[:6], 16)
     return {"map": 40 + number % 1000 / 100, **dict.fromkeys(FIGURES, number % 777 / 10)}
+
+
+def released() -> bool:
+    return Path(os.environ.get("STAND_IN_WAITS_FOR", __file__)).exists()
 
 
 def note(what: str, folder: Path) -> None:

@@ -10,7 +10,7 @@ import shutil
 import signal
 import statistics
 import sys
-import time
+import threading
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -24,6 +24,7 @@ from cuter.experiment.config import load_config
 from cuter.experiment.display import Display
 from cuter.experiment.run import start
 from cuter.paper.suite import suite_names
+from waiting import wait_for
 
 from .conftest import table_of
 
@@ -58,13 +59,6 @@ def in_a_process(paper: Paper, told: Path, *arguments: object) -> Any:
     process = multiprocessing.get_context("fork").Process(target=invoke)
     process.start()
     return process
-
-
-def wait_for(condition: Any) -> None:
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.01)
 
 
 def test_a_table_and_all_it_was_made_of(paper: Paper, tmp_path: Path) -> None:
@@ -163,17 +157,17 @@ def test_killed_twice_it_comes_to_the_same_table(
 def test_ctrl_c_lets_runs_write_their_checkpoints(
     paper: Paper, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, log: Path
 ) -> None:
-    monkeypatch.setenv("STAND_IN_SECONDS", "1")  # longer than a busy machine may keep us waiting
+    monkeypatch.setenv("STAND_IN_WAITS_FOR", "nothing that ever comes")
     monkeypatch.setattr("sys.argv", ["cuter", "paper", "voc", "--out", "a place"])
     process = in_a_process(paper, tmp_path / "told", "voc", "--seeds", 1, "--jobs", 2, *FOUR)
     wait_for(lambda: len(events(log)) == 2)
     os.kill(process.pid, signal.SIGINT)
-    process.join(60)
+    process.join()
     told = (tmp_path / "told").read_text()
     assert told.startswith("130\n")
     assert "Stopped with 0 of 4 runs finished. Go on with:  cuter paper voc --out 'a place'" in told
     assert sorted(what for what, _ in events(log)) == ["begin", "begin", "stop", "stop"]
-    monkeypatch.delenv("STAND_IN_SECONDS")
+    monkeypatch.delenv("STAND_IN_WAITS_FOR")
     dry = paper("voc", "--seeds", 1, "--dry-run", *FOUR)
     assert dry.output.count("begun, step") == 2
     assert paper("voc", "--seeds", 1, *FOUR).exit_code == 0
@@ -188,7 +182,7 @@ def test_real_runs_stopped_and_continued_have_the_figures_of_one_that_nobody_dis
     process = in_a_process(paper_with_real_runs, tmp_path / "told", *arguments)
     wait_for(lambda: [file for file in out.glob("runs/*/metrics.jsonl") if file.read_bytes().count(b"\n") >= 3])
     os.kill(process.pid, signal.SIGINT)
-    process.join(60)
+    process.join()
     assert (tmp_path / "told").read_text().startswith("130\n")
     done = paper_with_real_runs(*arguments)
     assert done.exit_code == 0, done.output
@@ -205,11 +199,15 @@ def test_real_runs_stopped_and_continued_have_the_figures_of_one_that_nobody_dis
 def test_two_commands_at_once_share_the_work(
     paper: Paper, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, log: Path
 ) -> None:
-    monkeypatch.setenv("STAND_IN_SECONDS", "0.05")
+    released = tmp_path / "released"
+    monkeypatch.setenv("STAND_IN_WAITS_FOR", str(released))  # until both commands are at a run
     other = in_a_process(paper, tmp_path / "told", "voc", "--seeds", 1, "--jobs", 1, *FOUR)
     wait_for(lambda: events(log))
+    thread = threading.Thread(target=lambda: (wait_for(lambda: len(events(log)) == 2), released.touch()))
+    thread.start()
     done = paper("voc", "--seeds", 1, "--jobs", 1, *FOUR)
-    other.join(60)
+    thread.join()
+    other.join()
     assert done.exit_code == 0
     owners = re.findall(r"is carried out by process (\d+) on ", done.output)
     assert owners, "somebody else was at a run"
@@ -263,12 +261,14 @@ def test_short_runs_share_the_cores_as_the_real_ones_will(paper: Paper, log: Pat
 def test_where_speed_is_measured_nothing_runs_beside_a_run_that_is_left_over(
     paper: Paper, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, log: Path
 ) -> None:
-    monkeypatch.setenv("STAND_IN_SECONDS", "0.7")  # it must go on longer than the next command takes to begin
+    released = tmp_path / "released"
+    monkeypatch.setenv("STAND_IN_WAITS_FOR", str(released))
     command = ("throughput", "--seeds", 1, "--only", "RS", "--only", "GSS")
     process = in_a_process(paper, tmp_path / "told", *command)
     wait_for(lambda: events(log))
     process.kill()
     process.join()
+    threading.Timer(1, released.touch).start()  # it goes on longer than the next command takes to begin
     assert paper(*command).exit_code == 0
     assert [what for what, _ in events(log)] == ["begin", "end", "begin", "end"]
 

@@ -4,15 +4,14 @@ import fcntl
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from cuter.paper import guard
 from cuter.paper.claims import claim
+from waiting import wait_for
 
 Start = Callable[..., "subprocess.Popen[bytes]"]
 
@@ -24,14 +23,6 @@ os.fork()
 print("here", file=sys.stderr, flush=True)
 while True: time.sleep(0.01)
 """
-
-
-def wait_for(condition: Callable[[], Any]) -> Any:
-    end = time.monotonic() + 60
-    while not (found := condition()):
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.01)
-    return found
 
 
 @pytest.fixture

@@ -8,10 +8,8 @@ import signal
 import socket
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from click.testing import Result
@@ -28,6 +26,7 @@ from cuter.experiment.run import start
 from cuter.paper import carry_out, launching, ray_cluster
 from cuter.paper.jobs import Job
 from cuter.paper.ray_cluster import Node, RayCluster, room, share
+from waiting import wait_for
 
 from .conftest import table_of
 
@@ -87,14 +86,6 @@ def events(log: Path) -> list[list[str]]:
     return [line.split() for line in log.read_text().splitlines()]
 
 
-def wait_for(condition: Callable[[], Any]) -> Any:
-    end = time.monotonic() + 300
-    while not (found := condition()):
-        assert time.monotonic() < end, "it never happened"
-        time.sleep(0.01)
-    return found
-
-
 def meanwhile(act: Callable[[], None]) -> threading.Thread:
     """Do something during a command, which itself needs the main thread for its signals."""
     thread = threading.Thread(target=act)
@@ -149,7 +140,7 @@ def test_folders_come_back_from_nodes_that_do_not_see_ours_and_go_there_again(
     here, log = out.rename(out.with_name("here")), out.with_name("log")
     monkeypatch.setattr(RayCluster, "_token", not_shared)
     monkeypatch.setattr("sys.argv", ["cuter", "paper", "voc", "--ray", "auto"])
-    on_the_nodes(STAND_IN_SECONDS="1")
+    on_the_nodes(STAND_IN_WAITS_FOR="nothing that ever comes")
 
     def press_ctrl_c() -> None:
         wait_for(lambda: len(events(log)) == 2)

@@ -15,7 +15,7 @@ from cuter.paper import carry_out, launching
 from cuter.paper.jobs import plan_jobs
 from cuter.paper.sweep import make_sweep, parse_grid
 
-from .conftest import STAND_IN
+from .conftest import PROGRAM, STAND_IN
 
 Sweep = Callable[..., Result]
 BASE = {"dataset": "toybox", "backbone": "toybox", "tasks": "5x5"}
@@ -24,6 +24,7 @@ BASE = {"dataset": "toybox", "backbone": "toybox", "tasks": "5x5"}
 @pytest.fixture
 def sweep_with_real_runs(shapes: Path, backbone_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Sweep:
     monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setattr(launching, "PROGRAM", PROGRAM)
     options = ["--dataset", "folder", "--data-root", shapes, "--backbone", backbone_folder, "--tasks", "4x2"]
     options += ["--out", tmp_path / "out", "--device", "cpu"]
 

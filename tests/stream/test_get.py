@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import namedtuple
 from collections.abc import Iterator
 from dataclasses import replace
@@ -25,6 +24,7 @@ from cuter.stream.datasets import detect, load_dataset
 from cuter.stream.get import get_dataset
 from small_homes import small_homes, tarred, web_file
 from small_web import SmallWeb, small_web
+from waiting import wait_for
 
 ARCHIVES = {
     "voc": ["/VOCtrainval_06-Nov-2007.tar", "/VOCtest_06-Nov-2007.tar"],
@@ -237,7 +237,7 @@ def started(web: SmallWeb, *arguments: object, first: str = "") -> subprocess.Po
 @pytest.mark.parametrize("name", ["voc", "coco"])
 def test_killed_while_it_unpacks_it_looks_like_no_data_set(web: SmallWeb, tmp_path: Path, name: str) -> None:
     killed = started(web, name, "--root", tmp_path, first=DIE_ON_THE_FOURTH_FILE)
-    assert killed.wait(60) == -signal.SIGKILL
+    assert killed.wait() == -signal.SIGKILL
     assert list(tmp_path.rglob(".*.part/*")), "it was killed too early to show anything"
     with pytest.raises(DataError, match="no data set recognised"):
         detect(tmp_path)
@@ -254,11 +254,9 @@ def test_stopped_on_the_way_it_goes_on_where_it_was(web: SmallWeb, tmp_path: Pat
     root, web.stall_at = tmp_path / "my data", 9000
     process = started(web, "voc", "--root", root, "--keep-archives")
     part = root / f"{TRAINVAL[1:]}.part"
-    while process.poll() is None and not part.exists():
-        time.sleep(0.01)
-    time.sleep(0.2)  # until it waits for what does not come
+    wait_for(lambda: process.poll() is not None or (part.exists() and part.stat().st_size))
     process.send_signal(how)
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate()
     assert process.returncode == (130 if how == signal.SIGINT else -signal.SIGKILL)
     assert "Traceback" not in told
     if how == signal.SIGINT:
@@ -274,12 +272,13 @@ def test_stopped_on_the_way_it_goes_on_where_it_was(web: SmallWeb, tmp_path: Pat
 def test_two_processes_do_not_work_on_one_folder(web: SmallWeb, tmp_path: Path) -> None:
     with locked(tmp_path):
         second = started(web, "voc", "--root", tmp_path)
-        _, told = second.communicate(timeout=60)
+        _, told = second.communicate()
     assert second.returncode == 2
     assert f"{tmp_path} is in use by another process" in told
     assert web.requests == []
     third = started(web, "voc", "--root", tmp_path)
-    assert third.wait(60) == 0
+    _, told = third.communicate()
+    assert third.returncode == 0, told
 
 
 def test_the_command_tells_how_to_go_on(web: SmallWeb, tmp_path: Path) -> None:

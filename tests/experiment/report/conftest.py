@@ -49,7 +49,7 @@ def start_run(nasty_shapes: Path, backbone_folder: Path) -> Callable[..., None]:
             "lr": 1e-3,
         }
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(runs, "draw_run", lambda folder: [])  # its pictures take longer than the run
+            patch.setattr(runs, "draw_run", lambda folder, **_: [])  # its pictures take longer than the run
             patch.setattr(selection, "CLEARLY_BELOW", 10.0)  # else no cut-out is kept: all seem to show all labels
             runs.start(RunConfig(**given | settings), folder, Display(Console(file=io.StringIO(), width=120)))
 
