@@ -22,7 +22,10 @@ from rich.console import Console
 
 from cuter.experiment.config import load_config
 from cuter.experiment.display import Display
+from cuter.experiment.plan import make_plan
 from cuter.experiment.run import start
+from cuter.paper import command, making
+from cuter.paper.streams import streams_of
 from cuter.paper.suite import suite_names
 from waiting import wait_for
 
@@ -223,7 +226,7 @@ def test_a_dry_run_tells_what_is_left_from_short_runs(
     fresh = paper("voc", "--seeds", 2, "--dry-run", "--jobs", 2, *FOUR)
     assert fresh.exit_code == 0, fresh.output
     assert "8 runs to do" in fresh.output
-    assert "rows of which nothing is known count as the mean of the others: GSS" in fresh.output
+    assert "rows that could not be measured count as the mean of the others: GSS" in fresh.output
     assert not (tmp_path / "out" / "runs").exists(), "no run of the table began"
     assert sum(what == "end" for what, _ in events(log)) == 3, "one for each row but the one that fails"
     monkeypatch.delenv("STAND_IN_FAILS")
@@ -234,7 +237,7 @@ def test_a_dry_run_tells_what_is_left_from_short_runs(
     assert "count as the mean" not in again.output
 
 
-def test_a_dry_run_after_finished_runs_needs_no_short_ones(paper: Paper, log: Path) -> None:
+def test_a_dry_run_after_finished_runs_needs_no_short_ones(paper: Paper, log: Path, tmp_path: Path) -> None:
     assert paper("voc", "--seeds", 1, *FOUR).exit_code == 0
     before = len(events(log))
     later = paper("voc", "--seeds", 2, "--dry-run", "--jobs", 2, *FOUR)
@@ -242,9 +245,26 @@ def test_a_dry_run_after_finished_runs_needs_no_short_ones(paper: Paper, log: Pa
     assert later.output.count("finished") >= 4
     assert "4 runs to do" in later.output
     # a run of the stand-in says that its six steps took 12 seconds; four runs of real steps are left, two at a time
-    steps = int(re.findall(r"(\d+) steps", later.output)[0])
-    joint = int(re.findall(r"(\d+) steps", later.output)[-1])
+    rs, joint = (load_config(*tmp_path.glob(f"out/runs/{name}-*/config.yaml"), {}) for name in ("rs", "joint"))
+    steps, joint = (sum(map(len, make_plan(config).learn)) for config in (rs, joint))
     assert f"about {timedelta(seconds=3 * steps + joint)} with 2 at a time" in later.output
+
+
+def test_a_dry_run_says_at_once_what_is_known_and_measures_for_a_limited_time(
+    paper: Paper, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("STAND_IN_SECONDS", "1")  # a short run takes six seconds
+    monkeypatch.setattr(making, "MEASURING", 1)
+    seen = []
+    monkeypatch.setattr(making, "streams_of", lambda jobs: seen.append(console.getvalue()) or streams_of(jobs))
+    console = io.StringIO()
+    monkeypatch.setattr(command, "console", Console(file=console, width=160))
+    done = paper("voc", "--seeds", 1, "--dry-run", "--jobs", 1, *FOUR)
+    assert done.exit_code == 0, done.output
+    assert seen[0].count("to do") == 5, "four runs and their number, before data are looked at"
+    assert "GB are free" in seen[0]
+    assert "how long it takes is not known: no run was finished or could be measured" in console.getvalue()
+    assert [what for what, _ in events(log)] in ([], ["begin"], ["begin", "stop"]), "the others were not begun"
 
 
 def test_short_runs_share_the_cores_as_the_real_ones_will(paper: Paper, log: Path, tmp_path: Path) -> None:
@@ -283,7 +303,10 @@ def test_of_two_copies_of_a_run_the_finished_one_counts(paper: Paper, log: Path,
     assert events(log) == before
 
 
-def test_short_runs_are_real_ones_in_little(paper_with_real_runs: Paper, tmp_path: Path) -> None:
+def test_short_runs_are_real_ones_in_little(
+    paper_with_real_runs: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(making, "MEASURING", 500)  # whatever else the machine does
     done = paper_with_real_runs("voc", "--seeds", 2, "--dry-run", "--only", "RS")
     assert done.exit_code == 0, done.output
     (rate,) = json.loads((tmp_path / "out" / "calibration.json").read_text()).values()

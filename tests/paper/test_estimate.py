@@ -4,12 +4,8 @@ from cuter.paper.estimate import Cost
 
 
 def test_fewer_runs_than_asked_for_at_once_take_as_long_as_they_take() -> None:
-    lines = Cost(runs=1, bytes=2e9, seconds=8 * 3600, guessed=()).lines(at_once=8, free=10**10)
+    lines = Cost(runs=1, bytes=2e9, seconds=8 * 3600, guessed=()).lines(at_once=8)
     assert lines == [
-        "1 runs to do; they need about 2.0 GB, 10 GB are free",
+        "they need about 2.0 GB",
         "about 8:00:00 with 1 at a time, as finished or short runs took here",
     ]
-
-
-def test_nothing_left_takes_no_time() -> None:
-    assert len(Cost(runs=0, bytes=0, seconds=0.0, guessed=()).lines(at_once=0, free=10**10)) == 1

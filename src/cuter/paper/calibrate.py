@@ -5,14 +5,16 @@ from __future__ import annotations
 import itertools
 import json
 import tempfile
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from cuter.experiment.config import RunConfig
-from cuter.experiment.plan import make_plan
+from cuter.experiment.stopping import Interrupted
 from cuter.paper.carry_out import Failure, Place, carry_out
 from cuter.paper.jobs import Job, digest
+from cuter.paper.streams import Stream
 from cuter.storage import write_json
 
 IMAGES = 60  # learned in a short run
@@ -33,22 +35,32 @@ def known_rates(jobs: Sequence[Job], out: Path, at_once: int) -> Rates:
     return rates | {name: sum(values) / len(values) for name, values in found.items()}
 
 
-def calibrate(jobs: Sequence[Job], out: Path, at_once: int, place: Place, tell: Callable[[int, int], None]) -> None:
+def calibrate(
+    jobs: Sequence[Job],
+    streams: Mapping[Path, Stream],
+    out: Path,
+    place: Place,
+    *,
+    at_once: int,
+    seconds: float,
+    tell: Callable[[int, int], None],
+) -> None:
     """Carry out a short run of each row that nothing is known of, as many at a time as there will be; keep its rate.
 
     Where the rows are fewer than that, they are repeated. `tell` is called with the number of short runs that ended,
-    and of all. One that fails is left out: the real one will tell why. Asked to stop, it raises `Interrupted`.
+    and of all. One that fails is left out: the real one will tell why. Asked to stop, or after some seconds, it raises
+    `Interrupted`; what was measured until then is kept.
     """
     rates = known_rates(jobs, out, at_once)
     rows = list({job.row.name: job for job in reversed(jobs) if job.row.name not in rates}.values())
     at_once = _at_a_time(jobs, at_once)
     with tempfile.TemporaryDirectory() as folder:
         short = [
-            replace(job, config=_shortened(job.config), folder=Path(folder) / "runs" / str(number))
+            replace(job, config=_shortened(job.config, streams[job.folder]), folder=Path(folder) / "runs" / str(number))
             for number, job in enumerate(itertools.islice(itertools.cycle(rows), max(len(rows), at_once)))
         ]
         try:
-            carry_out(short, at_once, place, _Counter(tell, len(short)))
+            carry_out(short, at_once, place, _Counter(tell, len(short), time.monotonic() + seconds))
         finally:  # what ended before a stop is known
             out.mkdir(parents=True, exist_ok=True)
             measured = {_key(row, at_once): rate for row, run in zip(rows, short, strict=False) if (rate := _rate(run))}
@@ -64,15 +76,13 @@ def _rate(job: Job) -> float | None:
     return seconds_an_image * job.config.batch_size
 
 
-def _shortened(config: RunConfig) -> RunConfig:
+def _shortened(config: RunConfig, stream: Stream) -> RunConfig:
     """Return a run that is the same in little: as many tests and probes for an image as the whole has."""
-    plan = make_plan(config)
-    train = len({visit.sample.id for batches in plan.learn for batch in batches for visit in batch})
-    share = min(1.0, IMAGES / max(train, 1))
+    share = min(1.0, IMAGES / max(stream.train, 1))
     return config.model_copy(
         update={
-            "limit_train": round(train * share),
-            "limit_test": max(1, round(len(plan.test[-1]) * share)),
+            "limit_train": round(stream.train * share),
+            "limit_test": max(1, round(stream.test * share)),
             "probe_images": round(config.probe_images * share),
             "track": [],  # nobody wants to hear of it
         }
@@ -101,16 +111,17 @@ def _read(out: Path) -> Rates:
 
 
 class _Counter:
-    """Watches short runs and tells how many ended."""
+    """Watches short runs and tells how many ended, up to a time."""
 
-    def __init__(self, tell: Callable[[int, int], None], total: int):
-        self.tell, self.total, self.ended = tell, total, 0
+    def __init__(self, tell: Callable[[int, int], None], total: int, until: float):
+        self.tell, self.total, self.until, self.ended = tell, total, until, 0
 
     def began(self, job: Job) -> None:
         self.tell(self.ended, self.total)
 
     def moved(self, job: Job) -> None:
-        pass
+        if time.monotonic() > self.until:
+            raise Interrupted
 
     def finished(self, job: Job, seconds: float) -> None:
         self.ended += 1

@@ -15,6 +15,7 @@ from cuter.narrow import FoldedTable
 from cuter.paper.claims import claim
 from cuter.paper.jobs import Job
 from cuter.paper.progress import position
+from cuter.paper.streams import Stream
 
 FLOATS = 3 * 4  # bytes a parameter in a checkpoint: the weight and two moments of AdamW
 
@@ -28,30 +29,27 @@ class Cost:
     seconds: float | None  # None while nothing is known
     guessed: tuple[str, ...]  # rows whose time is the mean of others
 
-    def lines(self, at_once: int, free: int) -> list[str]:
+    def lines(self, at_once: int) -> list[str]:
         """Tell it in words."""
         at_once = max(1, min(at_once, self.runs))
-        texts = [f"{self.runs} runs to do; they need about {self.bytes / 1e9:.1f} GB, {free / 1e9:.0f} GB are free"]
+        texts = [f"they need about {self.bytes / 1e9:.1f} GB"]
         if self.seconds is None:
-            texts.append("how long it takes is not known: no run of this table is finished")
-        elif self.runs:
-            hours = timedelta(seconds=round(self.seconds / at_once))
-            texts.append(f"about {hours} with {at_once} at a time, as finished or short runs took here")
-            if self.guessed:
-                texts.append(
-                    f"rows of which nothing is known count as the mean of the others: {', '.join(self.guessed)}"
-                )
+            return [*texts, "how long it takes is not known: no run was finished or could be measured"]
+        hours = timedelta(seconds=round(self.seconds / at_once))
+        texts.append(f"about {hours} with {at_once} at a time, as finished or short runs took here")
+        if self.guessed:
+            texts.append(f"rows that could not be measured count as the mean of the others: {', '.join(self.guessed)}")
         return texts
 
 
-def estimate(jobs: Sequence[Job], steps: Mapping[Path, int], rates: Mapping[str, float]) -> Cost:
+def estimate(jobs: Sequence[Job], streams: Mapping[Path, Stream], rates: Mapping[str, float]) -> Cost:
     """Sum up what the runs that are not finished will take; `rates` are seconds a step by row."""
     unique = list({job.folder: job for job in jobs}.values())
-    left = [job for job in unique if job.summary is None]
+    left = [job for job in unique if job.folder in streams]
     usual = sum(rates.values()) / len(rates) if rates else None
     seconds_left = 0.0
     for job in left:
-        seconds_left += (steps[job.folder] - position(job.folder).steps) * rates.get(job.row.name, usual or 0.0)
+        seconds_left += (streams[job.folder].steps - position(job.folder).steps) * rates.get(job.row.name, usual or 0)
     guessed = tuple(dict.fromkeys(job.row.name for job in left if job.row.name not in rates))
     return Cost(len(left), _bytes(unique, left), None if usual is None else seconds_left, guessed if rates else ())
 
@@ -81,7 +79,7 @@ def free_bytes(folder: Path) -> int:
     return shutil.disk_usage(folder).free
 
 
-def states_table(jobs: Sequence[Job], steps: Mapping[Path, int]) -> FoldedTable:
+def states_table(jobs: Sequence[Job]) -> FoldedTable:
     """Return a table of rows and seeds that tells how far each run is."""
     seeds = sorted({job.seed for job in jobs})
     table = FoldedTable(title="runs")
@@ -89,12 +87,11 @@ def states_table(jobs: Sequence[Job], steps: Mapping[Path, int]) -> FoldedTable:
         table.add_column(label)
     for name in dict.fromkeys(job.row.name for job in jobs):
         own = [job for job in jobs if job.row.name == name]
-        states = (_state(job, steps[job.folder]) for job in own)
-        table.add_row(Text(name), *states, Text(own[0].folder.name))
+        table.add_row(Text(name), *map(_state, own), Text(own[0].folder.name))
     return table
 
 
-def _state(job: Job, steps: int) -> str:
+def _state(job: Job) -> str:
     if job.summary is not None:
         return "finished"
     lock = claim(job.file("lock")) if job.file("lock").exists() else None
@@ -103,5 +100,5 @@ def _state(job: Job, steps: int) -> str:
         lock.close()
     done = position(job.folder).steps
     if taken:
-        return f"under way, step {done}/{steps}"
-    return f"begun, step {done}/{steps}" if job.begun else f"{steps} steps"
+        return f"under way, step {done}"
+    return f"begun, step {done}" if job.begun else "to do"

@@ -26,11 +26,13 @@ from cuter.paper.page import render
 from cuter.paper.record import write_results
 from cuter.paper.results import collect
 from cuter.paper.results_folder import ResultsFolder, keep_result, read_results_folder
-from cuter.paper.streams import check_backbones, steps_of
+from cuter.paper.streams import check_backbones, steps_of, streams_of
 from cuter.paper.suite import Suite, load_suite
 from cuter.paper.tables import terminal
 from cuter.paper.this_machine import ThisMachine
 from cuter.storage import write_text
+
+MEASURING = 120  # seconds that a dry run takes at most to measure how long a step takes
 
 
 @dataclass(frozen=True)
@@ -104,26 +106,33 @@ def order(suite: Suite, request: Request, out: Path, folder: str, *, place: Plac
 
 
 def tell_what_is_left(order: Order, console: Console) -> list[str]:
-    """Show how far each run is, and return lines that tell what the rest costs.
+    """Show how far each run is at once, and return lines that tell what the rest costs.
 
-    Short runs of rows that nothing is known of take a while; Ctrl-C goes on without them.
+    Short runs of rows that nothing is known of take a while, `MEASURING` seconds at most; Ctrl-C goes on without them.
     """
-    steps = dict(zip((job.folder for job in order.jobs), steps_of(order.jobs), strict=True))
-    show(console, states_table(order.jobs, steps))
+    show(console, states_table(order.jobs))
     left = {job.row.name for job in order.jobs if job.summary is None}
+    count = sum(job.summary is None for job in order.unique)
+    console.print(f"{count} runs to do; {free_bytes(order.out) / 1e9:.0f} GB are free", highlight=False)
+    if not left:
+        return []
+    streams = streams_of(order.jobs)
     if order.at_once and left - known_rates(order.jobs, order.out, order.at_once).keys():
-        console.print("measuring how long a step takes; Ctrl-C goes on without it", markup=False, highlight=False)
+        text = f"measuring how long a step takes, {MEASURING} seconds at most; Ctrl-C goes on without it"
+        console.print(text, highlight=False)
         with Progress(console=console, disable=not console.is_terminal, transient=True) as bar, suppress(Interrupted):
             row = bar.add_task("short runs", total=None)
             calibrate(
                 order.jobs,
+                streams,
                 order.out,
-                order.at_once,
                 order.place,
-                lambda done, total: bar.update(row, completed=done, total=total),
+                at_once=order.at_once,
+                seconds=MEASURING,
+                tell=lambda done, total: bar.update(row, completed=done, total=total),
             )
     rates = known_rates(order.jobs, order.out, order.at_once)
-    return estimate(order.jobs, steps, rates).lines(order.at_once, free_bytes(order.out))
+    return estimate(order.jobs, streams, rates).lines(order.at_once)
 
 
 def run_what_is_left(order: Order, console: Console) -> list[Failure]:
