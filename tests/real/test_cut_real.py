@@ -15,7 +15,7 @@ from cuter.stream.images import read_images
 from maskcut_reference import affinity_of, box_of, mask_cut_reference
 
 BACKBONES = ["vit-tiny-patch16-224", "dinov2-small"]
-IMAGES = 60
+IMAGES = 100
 
 
 @pytest.fixture(scope="module", params=BACKBONES)
