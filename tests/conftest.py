@@ -12,6 +12,7 @@ from hypothesis import settings
 
 from cuter.backbone import Backbone, save_backbone, untrained_vit
 from cuter.experiment import run as runs
+from cuter.experiment.run_pictures import draw_run
 from shapes import render_shapes
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -62,8 +63,14 @@ def same_draws() -> None:
 
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leave out the pictures at the end of a run, which take longer than it; tests of them draw them themselves."""
+    """Leave out the pictures at the end of a run, which take longer than it; tests of them ask for `pictures`."""
     monkeypatch.setattr(runs, "draw_run", lambda folder, **_: [])
+
+
+@pytest.fixture
+def pictures(no_pictures: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw them after all."""
+    monkeypatch.setattr(runs, "draw_run", draw_run)
 
 
 @pytest.fixture(scope="session")

@@ -162,6 +162,7 @@ def test_a_learner_that_cannot_be_saved_is_an_error_of_our_own(tiny: Any, tmp_pa
         one.save(tmp_path / "file" / "x")
 
 
+@pytest.mark.usefixtures("pictures")
 def test_pictures_that_find_no_room_are_an_error_and_are_drawn_later(
     small: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

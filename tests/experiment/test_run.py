@@ -17,7 +17,6 @@ from cuter.experiment import run as runs
 from cuter.experiment.config import RunConfig
 from cuter.experiment.display import Display
 from cuter.experiment.plan import make_plan
-from cuter.experiment.run_pictures import draw_run
 from cuter.experiment.stopping import StopRequest
 from cuter.learn.learner import Learner
 from shapes import render_shapes
@@ -151,10 +150,8 @@ def test_classes_that_memory_never_was_offered_count_as_none(config: RunConfig, 
     assert last["classes"] == dict.fromkeys(last["test"]["classes"], 0)
 
 
-def test_a_run_with_cut_outs_draws_its_pictures(
-    config: RunConfig, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runs, "draw_run", draw_run)
+@pytest.mark.usefixtures("pictures")
+def test_a_run_with_cut_outs_draws_its_pictures(config: RunConfig, tmp_path: Path) -> None:
     runs.start(with_method(config, method="cuter"), tmp_path / "run", silent())
     assert {"selection.png", "balance.png", "localisation.png"} <= {path.name for path in (tmp_path / "run").iterdir()}
 
