@@ -93,6 +93,13 @@ def test_an_ordering_needs_published_figures_of_both_rows() -> None:
     assert len(found) == 4
 
 
+def test_a_baseline_that_is_compared_with_nobody_has_no_ordering() -> None:
+    """As in the suite published: RS as published is not to be compared with RS, whose published figures are its own."""
+    rows = [row.model_copy(update={"against": ()}) if row.name == "A_B" else row for row in SUITE.rows]
+    results = replace(made_up(), suite=SUITE.model_copy(update={"rows": tuple(rows)}), rows=tuple(rows))
+    assert {ordering.row for ordering in orderings(results)} == {"CUTER"}
+
+
 def test_one_seed_gives_the_difference_and_says_what_it_cannot() -> None:
     text = tables.markdown(made_up(seeds=1))
     assert "| average mAP | CUTER > RS by 10.00 | +4.0 | one seed cannot tell |" in text

@@ -46,7 +46,9 @@ def orderings(results: Results) -> Iterator[Ordering]:
     """Compare each row with those that the paper compares it with, and each baseline with the reference."""
     shown = {row.name: row for row in results.rows}
     for row in results.rows:
-        others = row.against or ((results.suite.reference,) if row.kind == "baseline" else ())
+        others = row.against
+        if others is None:
+            others = (results.suite.reference,) if row.kind == "baseline" else ()
         for other in others:
             if other == row.name or other not in shown:
                 continue

@@ -48,7 +48,7 @@ class Results:
     def compared_seeds(self) -> list[int]:
         """How many seeds each comparison rests on, with the reference or with what the paper compares: shared ones."""
         seeds = {row.name: {seed for name, seed in self.figures if name == row.name} for row in self.rows}
-        pairs = [(row.name, other) for row in self.rows for other in (self.suite.reference, *row.against)]
+        pairs = [(row.name, other) for row in self.rows for other in (self.suite.reference, *(row.against or ()))]
         shared = [len(seeds[row] & seeds[other]) for row, other in pairs if other in seeds and other != row]
         return [count for count in shared if count]
 

@@ -51,7 +51,7 @@ class Row(BaseModel):
     options: dict[str, Any] = {}
     backbone: str | None = None  # by the name that the user gives it, where a table compares backbones
     published: tuple[Published | None, ...] = ()  # in the order of the columns, None where the paper has nothing
-    against: tuple[str, ...] = ()  # rows that the paper compares it with
+    against: tuple[str, ...] | None = None  # rows that the paper compares it with; None: a baseline with the reference
 
     @field_validator("published", mode="before")
     @classmethod
@@ -81,7 +81,7 @@ class Suite(BaseModel):
         names = [row.name for row in self.rows]
         if len(set(names)) < len(names):
             raise ValueError(f"two rows have one name: {', '.join(names)}")
-        for name in (self.reference, *(other for row in self.rows for other in row.against)):
+        for name in (self.reference, *(other for row in self.rows for other in row.against or ())):
             if name not in names:
                 raise ValueError(f"no row is named {name!r}.{did_you_mean(name, names)}")
         for column in self.columns:
@@ -150,7 +150,7 @@ def scale_of(suite: str, scales: dict[str, dict[str, Any]], name: str) -> dict[s
 
 def _with_backbone(row: Row, model: str, name: str) -> Row:
     """Return a row with another backbone, of which the paper says nothing."""
-    against = tuple(other.replace(model, name) for other in row.against)
+    against = tuple(other.replace(model, name) for other in row.against or ())
     return row.model_copy(
         update={"name": row.name.replace(model, name), "backbone": name, "published": (), "against": against}
     )
@@ -184,7 +184,8 @@ def _fields(name: str) -> dict[str, Any]:
     for row in model["rows"]:
         figures = dict(zip(model["columns"], row.get("published", ()), strict=False))
         published = [figures.get(column) for column in columns]
-        against = [name for name in row.get("against", ()) if name in only]
         if row["name"] in only:
-            rows.append(row | {"published": published if any(published) else [], "against": against})
+            rows.append(row | {"published": published if any(published) else []})
+            if "against" in row:
+                rows[-1]["against"] = [name for name in row["against"] if name in only]
     return model | {"rows": rows, "notes": []} | fields
