@@ -30,7 +30,7 @@ test: install
 	$(MAKE) --no-print-directory --jobs 2 lint pytest
 
 pytest: install
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations=25
 
 # The tests of pages look at them in a browser: it and its driver, from the system's packages, where they are missing.
 browser:

@@ -50,6 +50,8 @@ def _command(
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
+    # As in a process that a shell started: workers of a loader are its own children, so that they notice its end.
+    multiprocessing.set_start_method(None, force=True)
     with told.open("a") as file:
         os.dup2(file.fileno(), 1)
         os.dup2(file.fileno(), 2)

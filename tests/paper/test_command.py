@@ -320,7 +320,7 @@ def test_the_table_of_what_is_finished_needs_no_run(paper: Paper, log: Path, tmp
     assert paper("voc", "--seeds", 2, "--jobs", 0, "--only", "RS", "--only", "CUTER").exit_code == 0
     assert events(log) == before
     table = (tmp_path / "out" / "voc-small" / "table.md").read_text()
-    assert "| RS | 1/2 | **4" in table
+    assert "| RS | 1/2 | 4" in table
     assert "| CUTER | 0/2 | – (82.07) |" in table
 
 
