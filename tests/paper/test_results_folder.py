@@ -228,6 +228,17 @@ def test_a_run_of_an_earlier_version_is_found_if_new_settings_are_what_it_did(tm
     assert files(tmp_path / "results") == [file]
 
 
+def test_where_a_backbone_was_loaded_from_goes_by_its_last_name(tmp_path: Path) -> None:
+    (tmp_path / "weights" / "tiny").mkdir(parents=True)
+    made = job(tmp_path / "runs" / "rs", backbone=str(tmp_path / "weights" / "tiny"))
+    write_run(made.folder, tasks=2, new_classes=2, numbers=3)
+    environment = {"backbone": f"ViTModel from {tmp_path / 'weights' / 'tiny'}", "device": "cpu"}
+    (made.folder / "environment.json").write_text(json.dumps(environment))
+    keep_result(made, tmp_path / "results")
+    (file,) = files(tmp_path / "results")
+    assert json.loads(file.read_text())["environment"] == {"backbone": "ViTModel from tiny", "device": "cpu"}
+
+
 def test_a_node_of_a_cluster_is_not_named(tmp_path: Path) -> None:
     made = job(tmp_path / "runs" / "rs")
     write_run(made.folder, tasks=2, new_classes=2, numbers=3)

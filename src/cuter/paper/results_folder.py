@@ -102,11 +102,19 @@ def _describe(job: Job) -> KeptRun:
     return KeptRun(
         format=1,
         config=portable(job.config),
-        environment=job.environment,
+        environment=_without_folders(job),
         launches=[launch.partition(" on ")[0] for launch in job.launches],  # not which node of a cluster
         summary={field: value for field, value in summary.items() if field not in LEFT_OUT},
         tests=job.tests,
     )
+
+
+def _without_folders(job: Job) -> dict[str, Any] | None:
+    """Return the environment of a run; what the backbone was loaded from goes by its last name, as in the config."""
+    environment, source = job.environment, str(job.config.backbone)
+    if environment is None or "backbone" not in environment:
+        return environment
+    return environment | {"backbone": environment["backbone"].replace(source, Path(source).name)}
 
 
 def _figures(run: KeptRun) -> tuple[Any, ...]:
