@@ -19,6 +19,15 @@ def validated(model: type[Model], values: Mapping[str, Any]) -> Model:
         raise ConfigError("; ".join(_explain(model, finding) for finding in error.errors())) from None
 
 
+def restored(model: type[Model], values: Mapping[str, Any]) -> Model:
+    """Build a model from values that were saved with all fields that there were at the time, or raise `ConfigError`.
+
+    A field that came later has its default, which is what was done before it came, whatever a method chooses today.
+    """
+    later = {name: field.default for name, field in model.model_fields.items() if not field.is_required()}
+    return validated(model, {**later, **values})
+
+
 def _explain(model: type[BaseModel], finding: Any) -> str:
     field = ".".join(str(part) for part in finding["loc"])
     if finding["type"] == "extra_forbidden":

@@ -73,3 +73,14 @@ def test_the_share_counts_cut_outs_of_images_with_boxes_only(samples: dict[str, 
     assert purity([item("dog", (0, 0, 20, 20))], NAMES, crowd, 100) is None
     assert purity(items[2:], NAMES, samples, 100) is None
     assert purity([], NAMES, samples, 100) is None
+
+
+def test_a_set_of_patches_is_where_its_patches_are(samples: dict[str, Sample]) -> None:
+    """Both sets have the same box; only one of them is on the cat."""
+    on_the_cat, around_it = torch.zeros(10, 10, dtype=torch.bool), torch.zeros(10, 10, dtype=torch.bool)
+    on_the_cat[4:9, 6:9] = on_the_cat[0, 0] = on_the_cat[9, 9] = True
+    around_it[0] = around_it[:, 0] = around_it[9] = True
+    box = (0, 0, 100, 100)
+    assert purity([replace(item("cat", box), mask=on_the_cat)], NAMES, samples, 100) == 1
+    assert purity([replace(item("cat", box), mask=around_it)], NAMES, samples, 100) == 0
+    assert purity([item("cat", box)], NAMES, samples, 100) == 1

@@ -1,15 +1,19 @@
 """The cut-out keeper with a model that can be seen through: the brighter red, green or blue, the higher its logit."""
 
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from cuter.backbone import Backbone, untrained_vit
+from cuter.backbone.families import build, make_config
+from cuter.backbone.preprocessing import Preprocessing
 from cuter.cut import CutSettings, Localiser
 from cuter.errors import ConfigError
-from cuter.learn.cutouts import NO_REGION, OUTCOMES, WHOLE_IMAGE, CutOuts
+from cuter.learn.cutouts import NO_REGION, OUTCOMES, WHOLE_IMAGE, Boxes, CutOuts, Patches
 from cuter.learn.keepers import WantedVectors
 from cuter.learn.learner import Learner
 from cuter.learn.losses import asymmetric_loss
@@ -31,11 +35,13 @@ class SeesColours(Model):
         nn.Module.__init__(self)
         self.calls: list[int] = []
 
-    def forward(self, images: Tensor) -> View:
+    def forward(self, images: Tensor, visible: Tensor | None = None) -> View:
         assert not self.training
         assert not torch.is_grad_enabled()
         self.calls.append(len(images))
-        means = images.float().mean(dim=(2, 3)) / 255
+        seen = torch.ones(len(images), 1, 1, dtype=torch.bool) if visible is None else visible
+        weights = F.interpolate(seen[:, None].float(), images.shape[2:])
+        means = (images * weights).sum(dim=(2, 3)) / weights.sum(dim=(2, 3)) / 255
         return View(8 * means - 4, means, means[:, None], (1, 1))
 
 
@@ -59,7 +65,7 @@ THING = (3, 5, 12, 9)  # neither square nor in the middle, so that a mirrored or
 def test_a_cut_out_is_kept_with_its_true_pixels_label_and_place() -> None:
     batch = Batch.of(torch.stack([scene(("green", THING))]), [["green"]], known=NAMES, ids=["photo"])
     model = SeesColours().train()
-    kept = CutOuts(model, relative_to_image, NOTHING_WANTED)(batch, view_of(batch, [[THING, NOTHING]]))
+    kept = CutOuts(model, Boxes(), relative_to_image, NOTHING_WANTED)(batch, view_of(batch, [[THING, NOTHING]]))
     (item,) = kept.items
     assert item.image.shape == (3, 4, 9)
     assert (item.image == COLOURS[1].view(3, 1, 1)).all()
@@ -75,15 +81,37 @@ def test_all_cut_outs_of_a_batch_are_seen_in_one_forward() -> None:
     images = torch.stack([scene(("red", THING), ("blue", (20, 20, 30, 25)))] * 4)
     batch = Batch.of(images, [["red", "blue"]] * 4, known=NAMES)
     model = SeesColours()
-    kept = CutOuts(model, relative_to_image, NOTHING_WANTED)(batch, view_of(batch, [[THING, (20, 20, 30, 25)]] * 4))
+    kept = CutOuts(model, Boxes(), relative_to_image, NOTHING_WANTED)(
+        batch, view_of(batch, [[THING, (20, 20, 30, 25)]] * 4)
+    )
     assert model.calls == [8]
     assert [item.labels.nonzero().item() for item in kept.items] == [0, 2] * 4
     assert [item.id for item in kept.items] == ["0", "0", "1", "1", "2", "2", "3", "3"]
 
 
+def test_a_set_of_patches_is_kept_with_its_pixels_and_places() -> None:
+    """The green thing is not a box, and the red one is within the box around it."""
+    mask = torch.zeros(8, 8, dtype=torch.bool)
+    mask[1:3, 2:4] = mask[2, 4:6] = True  # patches of 4 × 4 pixels
+    red = (20, 4, 24, 8)
+    things = [("green", (8, 4, 16, 12)), ("green", (16, 8, 24, 12)), ("red", red)]
+    batch = Batch.of(torch.stack([scene(*things)]), [["green"]], known=NAMES, ids=["photo"])
+    view = replace(view_of(batch, [[NOTHING, NOTHING]]), masks=torch.stack([torch.zeros_like(mask), mask])[None])
+    kept = CutOuts(SeesColours(), Patches(), relative_to_image, NOTHING_WANTED)(batch, view)
+    (item,) = kept.items
+    assert item.pixels == 6 * 4 * 4, "red is not paid for, and neither is what is empty"
+    assert (item.image == COLOURS[1].view(3, 1, 1)).all()
+    assert item.mask is not None
+    assert torch.equal(item.mask, mask)
+    assert item.box == (8, 4, 24, 12)
+    assert item.picture.shape == (3, 8, 16)
+    assert item.labels.tolist() == [False, True, False]
+    assert +kept.selection == Counter({KEPT: 1, NO_REGION: 1})
+
+
 def test_a_region_of_something_else_is_refused() -> None:
     batch = Batch.of(torch.stack([scene(("green", THING))]), [["red"]], known=NAMES)
-    kept = CutOuts(SeesColours(), relative_to_image, NOTHING_WANTED)(batch, view_of(batch, [[THING]]))
+    kept = CutOuts(SeesColours(), Boxes(), relative_to_image, NOTHING_WANTED)(batch, view_of(batch, [[THING]]))
     assert kept.items == []
     assert +kept.selection == Counter({OTHER_LABEL: 1})
 
@@ -91,7 +119,7 @@ def test_a_region_of_something_else_is_refused() -> None:
 def test_images_are_told_apart_also_if_their_names_are_not() -> None:
     batch = Batch.of(torch.stack([scene(("red", THING)), scene()]), [["red"]] * 2, known=NAMES, ids=["same", "same"])
     keeper = CutOuts(
-        SeesColours(), relative_to_image, NOTHING_WANTED, lambda classes: torch.tensor([True, False, False])
+        SeesColours(), Boxes(), relative_to_image, NOTHING_WANTED, lambda classes: torch.tensor([True, False, False])
     )
     assert [item.box for item in keeper(batch, view_of(batch, [[THING], [NOTHING]])).items] == [THING, None]
 
@@ -99,7 +127,7 @@ def test_images_are_told_apart_also_if_their_names_are_not() -> None:
 def test_nothing_found_costs_no_forward() -> None:
     batch = Batch.of(torch.stack([scene()] * 3), [["red"]] * 3)
     model = SeesColours()
-    kept = CutOuts(model, relative_to_image, NOTHING_WANTED)(batch, view_of(batch, [[NOTHING, NOTHING]] * 3))
+    kept = CutOuts(model, Boxes(), relative_to_image, NOTHING_WANTED)(batch, view_of(batch, [[NOTHING, NOTHING]] * 3))
     assert kept.items == []
     assert +kept.selection == Counter({NO_REGION: 6})
     assert model.calls == []
@@ -109,7 +137,7 @@ def test_whole_images_stand_in_for_classes_that_starve() -> None:
     images = torch.stack([scene(("red", THING)), scene(), scene(), scene()])
     batch = Batch.of(images, [["red"], ["red"], ["green"], []], known=NAMES)
     keeper = CutOuts(
-        SeesColours(), relative_to_image, NOTHING_WANTED, lambda classes: torch.tensor([True, False, False])
+        SeesColours(), Boxes(), relative_to_image, NOTHING_WANTED, lambda classes: torch.tensor([True, False, False])
     )
     kept = keeper(batch, view_of(batch, [[THING], [NOTHING], [NOTHING], [NOTHING]]))
     assert [(item.id, item.box) for item in kept.items] == [("0", THING), ("1", None)]
@@ -190,3 +218,31 @@ def test_a_localiser_with_another_image_size(gazing: Backbone, backbone_folder) 
     assert one.localiser.backbone.image_size == 32
     images = torch.randint(0, 255, (4, 3, 64, 64), dtype=torch.uint8)
     assert sum(one.observe(Batch.of(images, [["thing"]] * 4)).selection.values()) == 8
+
+
+def test_patches_of_a_learner_go_through_memory_and_replay() -> None:
+    learner = Learner.create(
+        "cuter", backbone=untrained_vit(), cutout_shape="patches", memory_images=8, device="cpu", lr=1e-3, head_lr=0.1
+    )
+    generator = torch.Generator().manual_seed(0)
+    size = learner.backbone.image_size
+    half, middle = size // 2, slice(size // 4, 3 * size // 4)
+    for _ in range(12):
+        images = torch.randint(0, 64, (4, 3, size, size), dtype=torch.uint8, generator=generator)
+        images[:2, 0, :half, middle], images[2:, 2, half:, middle] = 255, 255
+        step = learner.observe(Batch.of(images, [["red"]] * 2 + [["blue"]] * 2))
+    parts = [item for item in learner.memory.items if item.mask is not None]
+    assert parts, "some cut-outs were kept"
+    assert step.replayed
+    patch = learner.backbone.patch_size
+    for item in parts:
+        assert item.mask is not None
+        assert item.pixels == int(item.mask.sum()) * patch**2
+    assert learner.memory.pixels == sum(item.pixels for item in learner.memory.items) <= learner.memory.budget
+
+
+def test_a_cnn_has_no_patches_to_cut_out() -> None:
+    config = {"model_type": "resnet", "embedding_size": 8, "hidden_sizes": [16, 32], "depths": [1, 1]}
+    backbone = Backbone(build(make_config(config, "test")), Preprocessing(32), name="tiny resnet")
+    with pytest.raises(ConfigError, match=r"is a CNN.*cutout_shape"):
+        Learner.create("cuter", backbone=backbone, cutout_shape="patches")

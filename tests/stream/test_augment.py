@@ -121,3 +121,43 @@ def test_resize_keeps_what_fits_and_squashes_the_rest() -> None:
     assert (resize(flat, 16) == 77).all()
     gradient = torch.arange(64, dtype=torch.uint8).expand(1, 3, 64, 64)
     assert (resize(gradient, 16)[0, 0, 8].int().diff() > 0).all(), "columns must stay columns"
+
+
+@pytest.mark.parametrize("kind", ["none", "flip"])
+def test_masks_find_back_to_the_image_before(kind: str) -> None:
+    generator = torch.Generator().manual_seed(0)
+    masks = torch.rand(8, 2, 4, 6, generator=generator) < 0.5
+    torch.manual_seed(0)
+    seen = make_augment(kind)(torch.zeros(8, 3, 32, 48))
+    back = seen.original_masks(masks, (4, 6))
+    mirrored = seen.matrices[:, 0, 0] < 0
+    assert mirrored.any() == (kind == "flip")
+    assert torch.equal(back, torch.where(mirrored[:, None, None, None], masks.flip(3), masks))
+    assert torch.equal(seen.carried(back[:, 0]), masks[:, 0])
+
+
+def test_masks_of_another_grid_are_looked_up_at_the_centres_of_patches() -> None:
+    masks = torch.zeros(1, 1, 2, 2, dtype=torch.bool)
+    masks[0, 0, 0, 1] = True
+    seen = make_augment("none")(torch.zeros(1, 3, 24, 24))
+    expected = torch.zeros(1, 1, 3, 4, dtype=torch.bool)
+    expected[0, 0, 0, 2:] = True  # the middle row lies half above and half below: its centre is below
+    assert torch.equal(seen.original_masks(masks, (3, 4)), expected)
+
+
+def test_masks_follow_pixels_through_rotation_shear_and_shift() -> None:
+    """A bright block is where its mask is carried to, up to patches that it half covers."""
+    image = torch.zeros(12, 3, 64, 64)
+    image[:, :, 16:40, 24:48] = 1
+    mask = torch.zeros(12, 8, 8, dtype=torch.bool)
+    mask[:, 2:5, 3:6] = True
+    torch.manual_seed(0)
+    import kornia.augmentation as K
+
+    move = K.RandomAffine(degrees=30, translate=(0.1, 0.1), shear=10, p=1.0)
+    seen = Augmented(move(image), move.transform_matrix)
+    covered = torch.nn.functional.avg_pool2d(seen.images[:, 0], 8)
+    carried = seen.carried(mask)
+    assert carried[covered > 0.8].all()
+    assert not carried[covered < 0.2].any()
+    assert (seen.original_masks(carried[:, None], (8, 8))[:, 0] & mask).sum() > 0.8 * mask.sum()

@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from cuter.backbone.families import CLASS_TOKEN, FAMILIES, PATCH_MEAN, build, make_config
+from cuter.backbone.families import CLASS_TOKEN, FAMILIES, PATCH_MEAN, build, make_config, tokens_before_patches
 from cuter.backbone.features import Features
 from cuter.backbone.preprocessing import Preprocessing
 from cuter.backbone.report import LoadReport
+from cuter.backbone.subset import group_by_length, only, padding_mask, scattered
 from cuter.errors import BackboneError, BatchError
 
 _PROJECTIONS = {"keys": "k_proj", "values": "v_proj", "queries": "q_proj"}
@@ -66,9 +67,15 @@ class Backbone(nn.Module):
         """Choose other patch features, named as in `load_backbone`."""
         self.features = _patch_kind(features, self.blocks, self.name)
 
-    def forward(self, images: Tensor) -> Features:
-        """Encode images: (B, 3, H, W), uint8 or float in 0..1."""
+    def forward(self, images: Tensor, visible: Tensor | None = None) -> Features:
+        """Encode images: (B, 3, H, W), uint8 or float in 0..1.
+
+        visible: which patches there are, bool (B, rows, columns). The others do not go through the encoder at all, so
+        that their pixels mean nothing, and fewer patches cost less time. A CNN has no patches to leave out.
+        """
         self._check(images)
+        if visible is not None:
+            self._check_visible(images, visible)
         pixels = images.to(self.mean.dtype) / 255 if images.dtype == torch.uint8 else images.to(self.mean.dtype)
         pixels = (pixels - self.mean) / self.std
         if self.is_cnn:
@@ -76,15 +83,43 @@ class Backbone(nn.Module):
             patches = maps.flatten(2).transpose(1, 2)
             return Features(patches.mean(dim=1), patches, (maps.shape[2], maps.shape[3]), patches)
 
+        grid = images.shape[2] // self.patch_size, images.shape[3] // self.patch_size
+        if visible is not None and not visible.all():
+            return self._encode_some(pixels, visible, grid)
         tokens, captured = self._encode(pixels)
-        rows, columns = images.shape[2] // self.patch_size, images.shape[3] // self.patch_size
-        before = tokens.shape[1] - rows * columns  # class, distillation and register tokens come first
+        before = tokens_before_patches(self.encoder.config)
         embedding = tokens[:, 0] if self.pooling == CLASS_TOKEN else tokens[:, before:].mean(dim=1)
-        return Features(embedding, captured[:, before:], (rows, columns), tokens[:, before:])
+        return Features(embedding, captured[:, before:], grid, tokens[:, before:])
 
-    def _encode(self, pixels: Tensor) -> tuple[Tensor, Tensor]:
+    def _encode_some(self, pixels: Tensor, visible: Tensor, grid: tuple[int, int]) -> Features:
+        """Encode the visible patches, images with a similar number of them together."""
+        before = tokens_before_patches(self.encoder.config)
+        # A stem of convolutions looks beyond the borders of a patch: what is not there must not be seen there either.
+        pixels = pixels * visible.repeat_interleave(self.patch_size, 1).repeat_interleave(self.patch_size, 2)[:, None]
+        visible = visible.flatten(1)
+        groups = group_by_length(visible)
+        first, outputs, features = [], [], []
+        for group in groups:
+            with only(self.encoder, group, before):
+                tokens, captured = self._encode(
+                    pixels[group.images], attention_mask=padding_mask(group, before, pixels.dtype)
+                )
+            first.append(tokens[:, 0])
+            outputs.append(tokens[:, before:])
+            features.append(captured[:, before:])
+        tokens = scattered(outputs, groups, visible.shape)
+        patches = tokens if self.features == "tokens" else scattered(features, groups, visible.shape)
+        if self.pooling == CLASS_TOKEN:
+            embedding = torch.cat(first)[torch.cat([group.images for group in groups]).argsort()]
+        else:
+            embedding = tokens.sum(dim=1) / visible.sum(dim=1, keepdim=True)
+        return Features(embedding, patches, grid, tokens, visible)
+
+    def _encode(self, pixels: Tensor, attention_mask: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return the output tokens, and the chosen features of all tokens, from one forward."""
-        options = FAMILIES[self.encoder.config.model_type].call  # type: ignore[union-attr, index]
+        options = dict(FAMILIES[self.encoder.config.model_type].call)  # type: ignore[union-attr, index]
+        if attention_mask is not None:
+            options["attention_mask"] = attention_mask
         if self.features == "tokens":
             tokens = self.encoder(pixels, **options).last_hidden_state
             return tokens, tokens
@@ -114,6 +149,15 @@ class Backbone(nn.Module):
                 f"must be multiples of {self.patch_size}, not {height}×{width}; it was made for {self.image_size}×"
                 f"{self.image_size}"
             )
+
+    def _check_visible(self, images: Tensor, visible: Tensor) -> None:
+        if self.is_cnn:
+            raise BackboneError(f"{self.name} is a CNN: it has no patches that could be left out")
+        wanted = (len(images), images.shape[2] // self.patch_size, images.shape[3] // self.patch_size)
+        if visible.dtype != torch.bool or tuple(visible.shape) != wanted:
+            raise BatchError(f"visible must be bool {wanted}, not {visible.dtype} {tuple(visible.shape)}")
+        if empty := (~visible.flatten(1).any(dim=1)).nonzero().flatten().tolist():
+            raise BatchError(f"no patch of image {empty[0]} is visible ({len(empty)} of {len(images)} images)")
 
     def describe(self) -> dict[str, Any]:
         """Return all but the weights, ready for JSON: `from_description` makes the same module again."""

@@ -41,6 +41,13 @@ FAMILIES = {
     "resnet": Family("ResNetConfig", "ResNetModel", pooling=PATCH_MEAN),
 }
 
+
+def tokens_before_patches(config: Any) -> int:
+    """Return how many tokens come before those of the patches: class, distillation and register tokens."""
+    has_distillation_token: bool = config.model_type == "deit"
+    return 1 + has_distillation_token + int(getattr(config, "num_register_tokens", 0))
+
+
 # Settings of pre-training that would make a forward in training mode random.
 _SETTLED = {"dinov3_vit": ("pos_embed_shift", "pos_embed_jitter", "pos_embed_rescale")}
 

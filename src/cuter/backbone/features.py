@@ -11,9 +11,11 @@ class Features:
 
     embedding: (B, D); patches: (B, n, d), row by row, of the kind that was chosen for the cut; grid: (rows, columns)
     with rows · columns = n; tokens: (B, n, D), what the encoder puts out for each patch.
+    visible: (B, n), which patches went through the encoder: the vectors of the others are zero; None: all of them.
     """
 
     embedding: Tensor
     patches: Tensor
     grid: tuple[int, int]
     tokens: Tensor
+    visible: Tensor | None = None

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 
 from cuter.errors import ConfigError
 from cuter.learn.settings import CHOSEN_BY_METHOD, LEARNER, PRETRAINED, LearnerSettings
-from cuter.settings import Model, validated
+from cuter.settings import Model, restored, validated
 from cuter.stream.datasets import DATASETS
 
 
@@ -85,6 +85,14 @@ class RunConfig(LearnerSettings):
 def load_config(file: Path | None, overrides: dict[str, Any]) -> RunConfig:
     """Read a YAML file, if any, and let `overrides` win."""
     return validated_fields(RunConfig, file, fields_of(file, overrides), overrides)
+
+
+def load_saved_config(file: Path) -> RunConfig:
+    """Read the configuration that a run has saved, perhaps with a version that had fewer settings."""
+    try:
+        return restored(RunConfig, read_fields(file))
+    except ConfigError as error:
+        raise ConfigError(f"{file}: {error}") from None
 
 
 def fields_of(file: Path | None, overrides: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 from pydantic import BaseModel
 
 from cuter.errors import CheckpointError, ConfigError, CuterError
-from cuter.experiment.config import RunConfig, dump_config, load_config
+from cuter.experiment.config import RunConfig, dump_config, load_saved_config
 from cuter.lock import locked
 from cuter.measure.protocol import Summary
 from cuter.measure.tables import summary_markdown
@@ -201,7 +201,7 @@ class RunDirectory(Directory):
     @property
     def config(self) -> RunConfig:
         """The configuration that the run was started with."""
-        return load_config(self.path / "config.yaml", {})
+        return load_saved_config(self.path / "config.yaml")
 
     def write_config(self, config: RunConfig) -> None:
         """Note what has changed since the start: where the data are, how many processes decode, the device."""

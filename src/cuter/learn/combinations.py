@@ -97,6 +97,7 @@ ACTS = {
         lambda s: _cuts_out(s) or s.regulariser == "cut-energy",
         ("keeper", "regulariser"),
     ),
+    "cutout_shape": WITH_CUT_OUTS,
     "selection": WITH_CUT_OUTS,
     "fallback": WITH_CUT_OUTS,
     "tau1": WITH_THRESHOLDS,

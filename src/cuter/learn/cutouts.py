@@ -2,15 +2,18 @@
 
 from collections import Counter
 from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from cuter.cut.regions import bounding_boxes
 from cuter.learn.keepers import Kept, WantedVectors, WholeImages, row_of
 from cuter.learn.model import Model, View
 from cuter.learn.selection import KEPT, OTHER_LABEL, TWO_LABELS, UNSURE, Candidates, Verdicts
 from cuter.memory import Item
+from cuter.memory.patches import pack
 from cuter.stream.batch import Batch
 from cuter.stream.resize import resize
 
@@ -18,7 +21,72 @@ NO_REGION, WHOLE_IMAGE = "no region", "whole image"
 OUTCOMES = (KEPT, NO_REGION, OTHER_LABEL, UNSURE, TWO_LABELS)
 
 Select = Callable[[Candidates], Verdicts]
+Box = tuple[int, int, int, int]
+Region = TypeVar("Region")
 Lacks = Callable[[int], Tensor]  # which of so many classes memory lacks, (C,)
+
+
+class Shape(Protocol[Region]):
+    """What a cut-out is."""
+
+    def found(self, view: View) -> list[tuple[int, Region]]:
+        """Return those of a view, each with the number of its image."""
+
+    def look(self, model: Model, images: Tensor, found: list[tuple[int, Region]]) -> View:
+        """Let the model look at them, and at nothing else of the images."""
+
+    def kept(self, image: Tensor, region: Region) -> dict[str, Any]:
+        """Return what memory keeps of one, as fields of an item."""
+
+
+class Boxes:
+    """Boxes around regions: pixels at their native size, resized to what the model sees."""
+
+    def found(self, view: View) -> list[tuple[int, Box]]:
+        """Return the boxes in pixels of the images before augmentation."""
+        assert view.boxes is not None
+        return [
+            (index, (x1, y1, x2, y2))
+            for index, boxes in enumerate(view.boxes.tolist())
+            for x1, y1, x2, y2 in boxes
+            if x1 < x2 and y1 < y2
+        ]
+
+    def look(self, model: Model, images: Tensor, found: list[tuple[int, Box]]) -> View:
+        """Look at the resized boxes."""
+        crops = [resize(images[index, None, :, y1:y2, x1:x2], images.shape[-1]) for index, (x1, y1, x2, y2) in found]
+        view: View = model(torch.cat(crops))
+        return view
+
+    def kept(self, image: Tensor, region: Box) -> dict[str, Any]:
+        """Return the fields of an item."""
+        x1, y1, x2, y2 = region
+        return {"image": image[:, y1:y2, x1:x2].cpu(), "box": region}
+
+
+class Patches:
+    """The patches of regions, where they are and as large as they are: nothing else goes through the model."""
+
+    def found(self, view: View) -> list[tuple[int, Tensor]]:
+        """Return the masks on the grid of the images before augmentation."""
+        assert view.masks is not None
+        return [(index, masks[round]) for index, masks in enumerate(view.masks) for round in _filled(masks)]
+
+    def look(self, model: Model, images: Tensor, found: list[tuple[int, Tensor]]) -> View:
+        """Look at the visible patches."""
+        view: View = model(images[[index for index, _ in found]], torch.stack([mask for _, mask in found]))
+        return view
+
+    def kept(self, image: Tensor, region: Tensor) -> dict[str, Any]:
+        """Return the fields of an item."""
+        mask = region.cpu()
+        x1, y1, x2, y2 = (bounding_boxes(mask) * (image.shape[1] // mask.shape[0])).tolist()
+        return {"image": pack(image.cpu(), mask), "box": (x1, y1, x2, y2), "mask": mask}
+
+
+def _filled(masks: Tensor) -> list[int]:
+    filled: list[int] = masks.flatten(1).any(dim=1).nonzero().flatten().tolist()
+    return filled
 
 
 class CutOuts:
@@ -28,8 +96,11 @@ class CutOuts:
     true pixels at their native size, and replay augments them afresh.
     """
 
-    def __init__(self, model: Model, select: Select, vectors: WantedVectors, lacks: Lacks | None = None):
+    def __init__(
+        self, model: Model, shape: Shape[Any], select: Select, vectors: WantedVectors, lacks: Lacks | None = None
+    ):
         self.model = model
+        self.shape = shape
         self.select = select
         self.vectors = vectors  # that items must come with
         self.lacks = lacks  # if given, whole images stand in for cut-outs of these classes
@@ -48,19 +119,14 @@ class CutOuts:
     def _cut_outs(self, batch: Batch, view: View) -> tuple[list[Item], list[int], Counter[str]]:
         """Look at all cut-outs once more, in one forward: return the certain ones, their images, and the counts."""
         assert view.boxes is not None
-        found = [
-            (index, (x1, y1, x2, y2))
-            for index, boxes in enumerate(view.boxes.tolist())
-            for x1, y1, x2, y2 in boxes
-            if x1 < x2 and y1 < y2
-        ]
+        found = self.shape.found(view)
         selection = Counter(dict.fromkeys(OUTCOMES, 0))
         selection[NO_REGION] = view.boxes.shape[0] * view.boxes.shape[1] - len(found)
         if not found or not batch.names:
             return [], [], selection
-        crops = [batch.images[index, :, y1:y2, x1:x2] for index, (x1, y1, x2, y2) in found]
         of = [index for index, _ in found]
-        seen = self._look(crops, size=batch.images.shape[-1])
+        with self.model.looking():
+            seen = self.shape.look(self.model, batch.images, found)
         candidates = Candidates(
             scores=torch.sigmoid(seen.logits.float()),
             image_scores=torch.sigmoid(view.logits.detach().float())[of],
@@ -74,14 +140,13 @@ class CutOuts:
         labels, known = shown.cpu(), candidates.known.cpu()
         certain = [n for n, reason in enumerate(verdicts.reasons) if reason == KEPT]
         items = [
-            Item(crops[n].cpu(), labels[n], known[n], batch.ids[of[n]], found[n][1], **row_of(vectors, n))
+            Item(
+                labels=labels[n],
+                known=known[n],
+                id=batch.ids[of[n]],
+                **self.shape.kept(batch.images[of[n]], found[n][1]),
+                **row_of(vectors, n),
+            )
             for n in certain
         ]
         return items, [of[n] for n in certain], selection
-
-    def _look(self, crops: list[Tensor], size: int) -> View:
-        """Look at crops, resized to what the model sees."""
-        images = torch.cat([resize(pixels[None], size) for pixels in crops])
-        with self.model.looking():
-            view: View = self.model(images)
-        return view

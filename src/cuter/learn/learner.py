@@ -34,14 +34,14 @@ from cuter.learn.parts import (
     uses_localiser,
 )
 from cuter.learn.recipe import METHODS
-from cuter.learn.replay import as_batch
+from cuter.learn.replay import as_batch, augmented
 from cuter.learn.saved import find_saved
 from cuter.learn.settings import LearnerSettings
 from cuter.learn.targets import STREAM_TARGETS
 from cuter.learn.teachers import TEACHERS
 from cuter.learn.words import check_word_vectors, vectors_of_names
 from cuter.memory import MEMORIES, Item
-from cuter.settings import validated
+from cuter.settings import restored, validated
 from cuter.storage import load_state, save_states
 from cuter.stream.augment import make_augment
 from cuter.stream.batch import Batch, check_images
@@ -236,7 +236,7 @@ class Learner:
         """Build the learner that a state describes."""
         if state.get("format") != FORMAT:
             raise CheckpointError(f"saved in format {state.get('format')}, but this version reads format {FORMAT}")
-        settings = validated(LearnerSettings, state["settings"])
+        settings = restored(LearnerSettings, state["settings"])
         backbone = Backbone.from_description(state["backbone"])
         learner = cls(settings, backbone, device, _localiser_of(state["localiser"]))
         names = iter(state["labels"])
@@ -280,7 +280,7 @@ class Learner:
         """Return items of memory as a batch, and the scores that a prediction would give them."""
         batch = self._as_batch(items)
         with self.model.looking():
-            return batch, torch.sigmoid(self.model.judge(batch.images).float())
+            return batch, torch.sigmoid(self.model.judge(batch.images, batch.visible).float())
 
     def _fit(self, images: Tensor) -> Tensor:
         return resize(images, self.backbone.image_size).to(self.device)
@@ -295,7 +295,7 @@ class Learner:
         """Look at what is replayed; nothing costs nothing, and norms over a batch could not take it."""
         if not len(replay):
             return View.of_nothing(len(self.labels), self.backbone.embedding_dim, self.device)
-        view: View = self.model(self.augment(_unit(replay.images)).images)
+        view: View = self.model(*augmented(replay, self.augment))
         return view
 
     def _step(self, loss: Tensor) -> None:

@@ -54,4 +54,4 @@ def with_regions(regions: Regions, seen: Augmented, view: View) -> View:
     """Add regions to a view, and where they lie in the images as they came."""
     height, width = seen.images.shape[-2:]
     boxes = seen.original_boxes(regions.pixel_boxes(height, width)) * regions.found.unsqueeze(-1)
-    return replace(view, regions=regions, boxes=boxes)
+    return replace(view, regions=regions, boxes=boxes, masks=seen.original_masks(regions.masks, view.grid))

@@ -18,8 +18,9 @@ from cuter.learn.heads import Head, LinearHead, Scores
 class View:
     """What one forward gives: logits (B, C), the pooled embedding (B, D), patch features (B, n, d) on a grid.
 
-    Where a part of the learner asked for them: the regions that were cut, and their boxes (B, rounds, 4), half-open
-    x1, y1, x2, y2 in pixels of the images before augmentation; empty where nothing was found.
+    Where a part of the learner asked for them: the regions that were cut and, in the images before augmentation, their
+    boxes (B, rounds, 4), half-open x1, y1, x2, y2 in pixels, and masks (B, rounds, rows, columns) on the same grid;
+    empty where nothing was found.
     states: vectors behind the logits, as the head describes them.
     """
 
@@ -29,6 +30,7 @@ class View:
     grid: tuple[int, int]
     regions: Regions | None = None
     boxes: Tensor | None = None
+    masks: Tensor | None = None
     states: Tensor | None = None
 
     @classmethod
@@ -46,15 +48,15 @@ class Model(nn.Module):
         self.backbone = backbone
         self.head = head or LinearHead(backbone.embedding_dim)
 
-    def forward(self, images: Tensor) -> View:
-        """Look at images (B, 3, H, W): uint8, or float in 0..1."""
-        features = self.backbone(images)
+    def forward(self, images: Tensor, visible: Tensor | None = None) -> View:
+        """Look at images (B, 3, H, W): uint8, or float in 0..1; or at their visible patches, (B, rows, columns)."""
+        features = self.backbone(images, visible)
         scores: Scores = self.head(features)
         return View(scores.logits, features.embedding, features.patches, features.grid, states=scores.states)
 
-    def judge(self, images: Tensor) -> Tensor:
-        """Return the logits (B, C) of images that a prediction is made of."""
-        return self.head.judge(self.backbone(images))
+    def judge(self, images: Tensor, visible: Tensor | None = None) -> Tensor:
+        """Return the logits (B, C) of images, or of their visible patches, that a prediction is made of."""
+        return self.head.judge(self.backbone(images, visible))
 
     @contextmanager
     def looking(self) -> Iterator[None]:

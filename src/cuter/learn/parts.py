@@ -12,7 +12,7 @@ from cuter.backbone import Backbone, load_backbone
 from cuter.cut import CutSettings, Localiser, cut_settings
 from cuter.errors import ConfigError
 from cuter.learn.confusion import Confusion
-from cuter.learn.cutouts import CutOuts, Select
+from cuter.learn.cutouts import Boxes, CutOuts, Patches, Select
 from cuter.learn.draws import ByClass, Confused, DrawReplay, Uniform
 from cuter.learn.heads import HEADS, Head
 from cuter.learn.heads.prototypes import Prototypes
@@ -102,4 +102,11 @@ def make_keeper(settings: LearnerSettings, model: Model, memory: Memory, vectors
         "published": AsPublished(memory),
     }
     lacks = Lacking(memory) if settings.fallback == "whole-image" else None
-    return CutOuts(model, selections[settings.selection], vectors, lacks)
+    if settings.cutout_shape == "boxes":
+        return CutOuts(model, Boxes(), selections[settings.selection], vectors, lacks)
+    if model.backbone.is_cnn:
+        raise ConfigError(
+            f"{model.backbone.name} is a CNN, which has no patches that could be left out: cut-outs must be boxes "
+            "(cutout_shape)"
+        )
+    return CutOuts(model, Patches(), selections[settings.selection], vectors, lacks)

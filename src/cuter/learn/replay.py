@@ -6,6 +6,8 @@ import torch
 from torch import Tensor
 
 from cuter.memory import Item
+from cuter.memory.patches import unpack
+from cuter.stream.augment import Augment
 from cuter.stream.batch import Batch
 from cuter.stream.resize import resize
 
@@ -18,7 +20,7 @@ def as_batch(items: Sequence[Item], names: tuple[str, ...], size: int, unknown: 
     otherwise ('ignored') the classes of different tasks are never told from each other: no image of a cat would ever
     say that it shows no dog.
     """
-    images = [resize(item.image[None], size) for item in items]
+    images = [resize(_canvas(item)[None], size) for item in items]
     tells_all = torch.tensor([item.box is not None or unknown == "absent" for item in items], dtype=torch.bool)
     return Batch(
         images=torch.cat(images) if images else torch.empty(0, 3, size, size, dtype=torch.uint8),
@@ -26,7 +28,34 @@ def as_batch(items: Sequence[Item], names: tuple[str, ...], size: int, unknown: 
         known=_stack([item.known for item in items], len(names)) | tells_all.unsqueeze(1),
         names=names,
         ids=tuple(item.id for item in items),
+        visible=_visible([item.mask for item in items]),
     )
+
+
+def augmented(batch: Batch, augment: Augment) -> tuple[Tensor, Tensor | None]:
+    """Augment what is replayed: return images (B, 3, H, W), float in 0..1, and their visible patches; None: all.
+
+    Patches go where their pixels go. A cut-out that would leave the image stays as it is.
+    """
+    images = batch.images.float() / 255
+    seen = augment(images)
+    if batch.visible is None:
+        return seen.images, None
+    visible = seen.carried(batch.visible)
+    gone = ~visible.flatten(1).any(dim=1)[:, None, None]
+    return torch.where(gone.unsqueeze(1), images, seen.images), torch.where(gone, batch.visible, visible)
+
+
+def _canvas(item: Item) -> Tensor:
+    return item.image if item.mask is None else unpack(item.image, item.mask)
+
+
+def _visible(masks: Sequence[Tensor | None]) -> Tensor | None:
+    """Stack masks, all of one grid; an item without one is visible everywhere."""
+    some = next((mask for mask in masks if mask is not None), None)
+    if some is None:
+        return None
+    return torch.stack([torch.ones_like(some) if mask is None else mask for mask in masks])
 
 
 def _stack(rows: Sequence[Tensor], columns: int) -> Tensor:

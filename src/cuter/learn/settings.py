@@ -120,6 +120,12 @@ class LearnerSettings(BaseModel):
         description="Teacher 'soft-graph': weight of old label nodes keeping their cosines to each other.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
+    cutout_shape: Literal["boxes", "patches"] = Field(
+        "boxes",
+        description="Cut-outs: boxes around regions, resized to what the model sees, or the patches of regions where "
+        "they are, without the rest of the image; a CNN has boxes only.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
     rounds: int = Field(2, ge=1, le=100, description="Cut-outs: regions looked for in each image.")
     localiser: str = Field(
         LEARNER,

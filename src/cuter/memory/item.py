@@ -5,6 +5,8 @@ from typing import Any
 
 from torch import Tensor
 
+from cuter.memory.patches import unpack
+
 NO_LABEL = -1  # the class of items without labels: they share memory as one class more, and are drawn as such
 
 
@@ -12,7 +14,8 @@ NO_LABEL = -1  # the class of items without labels: they share memory as one cla
 class Item:
     """An image or a part of one at its own size, and what is known of its labels.
 
-    image: uint8 (3, h, w), or (n,) where memory stores it as the bytes of a compressed file.
+    image: uint8 (3, h, w), or (n,) where memory stores it as the bytes of a compressed file. Of a set of patches it is
+    the strip that `pack` makes, and mask, bool (rows, columns), says where in the image they were.
     labels and known: bool (C,) over the label space at the time. Columns never change their meaning, so a later, longer
     label space only adds columns at the end. Of a cut-out, known
     tells which classes somebody looked for in its image.
@@ -27,6 +30,7 @@ class Item:
     known: Tensor
     id: str
     box: tuple[int, int, int, int] | None = None
+    mask: Tensor | None = None
     embedding: Tensor | None = None
     residual: Tensor | None = None
 
@@ -43,9 +47,17 @@ class Item:
         """The columns of its labels."""
         return self.labels.nonzero().flatten().tolist() or [NO_LABEL]
 
+    @property
+    def picture(self) -> Tensor:
+        """The pixels (3, h, w) as somebody would look at them: patches in their places, as far as the box goes."""
+        if self.mask is None or self.box is None:
+            return self.image
+        x1, y1, x2, y2 = self.box
+        return unpack(self.image, self.mask)[:, y1:y2, x1:x2]
+
     def tensors(self) -> dict[str, Tensor]:
         """Return the tensors that are there, by the names of their fields."""
-        fields = {name: getattr(self, name) for name in ("image", "labels", "known", "embedding", "residual")}
+        fields = {name: getattr(self, name) for name in ("image", "labels", "known", "mask", "embedding", "residual")}
         return {name: tensor for name, tensor in fields.items() if tensor is not None}
 
     def copied(self) -> "Item":

@@ -13,7 +13,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from cuter.errors import CheckpointError, ConfigError, CuterError
-from cuter.experiment.config import RunConfig, load_config, with_absolute_paths
+from cuter.experiment.config import RunConfig, load_saved_config, with_absolute_paths
 from cuter.experiment.directory import RunDirectory
 from cuter.experiment.history import Line, read_metrics
 from cuter.paper.suite import Row, Suite
@@ -242,7 +242,7 @@ def _runs_by_digest(folder: Path) -> dict[str, Path]:
     found: dict[str, Path] = {}
     for file in sorted(folder.glob("[!.]*/config.yaml")):  # what is hidden is not whole
         try:
-            checksum = digest(load_config(file, {}))
+            checksum = digest(load_saved_config(file))
         except CuterError:  # of a version with other settings: nobody asks for it any more
             continue
         found[checksum] = max(found.get(checksum, file.parent), file.parent, key=lambda run: _worth(run, checksum))

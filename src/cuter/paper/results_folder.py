@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from cuter.errors import ConfigError, CuterError
 from cuter.experiment.config import RunConfig
 from cuter.paper.jobs import Job, KeptRun, digest, portable, portable_digest
-from cuter.settings import validated
+from cuter.settings import restored
 from cuter.storage import write_text
 
 TIMES = {"train_seconds", "test_seconds", "train_images_per_second"}  # of a summary: another time they are others
@@ -68,7 +68,7 @@ def read_results_folder(folder: Path) -> ResultsFolder:
     for path in sorted(folder.glob("*.json")):
         run = _read(path)
         try:
-            checksum = portable_digest(validated(RunConfig, run.config))
+            checksum = portable_digest(restored(RunConfig, run.config))
         except CuterError as error:
             unread.append(f"{path} is left out, this version can't have made it: {error}")
             continue

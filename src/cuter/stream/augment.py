@@ -36,6 +36,31 @@ class Augmented:
         high = (last.to(boxes) + 1).clamp(min=0).minimum(limits)
         return torch.cat([low, high], dim=-1)
 
+    def original_masks(self, masks: Tensor, grid: tuple[int, int]) -> Tensor:
+        """Return which patches (B, k, *grid) of the original images lie in masks (B, k, rows, columns).
+
+        A patch is where its centre is.
+        """
+        return self._sampled(masks, grid, self.matrices)
+
+    def carried(self, visible: Tensor) -> Tensor:
+        """Return where patches (B, rows, columns) of the original images went: the augmented ones that show them."""
+        grid = visible.shape[1], visible.shape[2]
+        return self._sampled(visible.unsqueeze(1), grid, torch.linalg.inv(self.matrices)).squeeze(1)
+
+    def _sampled(self, masks: Tensor, grid: tuple[int, int], matrices: Tensor) -> Tensor:
+        """Return masks (B, k, *grid): at each centre of a patch, what masks (B, k, r, c) are where matrices move it."""
+        size = matrices.new_tensor([self.images.shape[-1], self.images.shape[-2]])
+        down, across = (torch.arange(count, device=matrices.device) + 0.5 for count in grid)
+        centres = torch.stack(torch.meshgrid(across, down, indexing="xy"), dim=-1).flatten(0, 1)  # (n, 2), in patches
+        centres = centres * size / size.new_tensor([grid[1], grid[0]]) - 0.5
+        moved = torch.cat([centres, torch.ones_like(centres[:, :1])], dim=1) @ matrices.mT  # (B, n, 3)
+        cells = size.new_tensor([masks.shape[3], masks.shape[2]])
+        x, y = ((moved[..., :2] / moved[..., 2:] + 0.5) * cells / size).floor().long().unbind(dim=-1)
+        inside = (x >= 0) & (x < masks.shape[3]) & (y >= 0) & (y < masks.shape[2])
+        where = (y * masks.shape[3] + x).masked_fill(~inside, 0).unsqueeze(1).expand(-1, masks.shape[1], -1)
+        return (masks.flatten(2).gather(2, where) & inside.unsqueeze(1)).view(*masks.shape[:2], *grid)
+
 
 Augment = Callable[[Tensor], Augmented]
 

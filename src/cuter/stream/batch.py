@@ -17,6 +17,8 @@ class Batch:
     """Images with what is known of their labels. Unknown is never negative.
 
     images: uint8 (B, 3, H, W); labels and known: bool (B, C); names: the C class names by column; ids: B sample ids.
+    visible: bool (B, rows, columns), which patches of each image there are; None: all, as in every stream. What is
+    replayed may be a part of an image.
     """
 
     images: Tensor
@@ -24,6 +26,7 @@ class Batch:
     known: Tensor
     names: tuple[str, ...]
     ids: tuple[str, ...]
+    visible: Tensor | None = None
 
     def __post_init__(self) -> None:
         size = len(self.ids)
@@ -84,7 +87,9 @@ class Batch:
 
     def to(self, device: torch.device | str) -> Batch:
         """Move all tensors to a device."""
-        return replace(self, images=self.images.to(device), labels=self.labels.to(device), known=self.known.to(device))
+        names = ("images", "labels", "known", "visible")
+        tensors = {name: tensor.to(device) for name in names if (tensor := getattr(self, name)) is not None}
+        return replace(self, **tensors)
 
     def aligned(self, names: tuple[str, ...]) -> Batch:
         """Return the same batch over these columns; classes that this batch does not name are unknown."""

@@ -46,7 +46,7 @@ def memory_thumbnails(learner: Learner, most: int = SHOWN) -> list[Thumbnail]:
 
 
 def _thumbnail(item: Item, names: tuple[str, ...]) -> Thumbnail:
-    image = Image.fromarray(item.image.permute(1, 2, 0).numpy())
+    image = Image.fromarray(item.picture.permute(1, 2, 0).numpy())
     size = fitted_size(image.size, (SIDE, SIDE)) if max(image.size) > SIDE else image.size
     labels = tuple(names[column] for column in item.labels.nonzero().flatten().tolist())
     return Thumbnail(data_uri(image.resize(size)), labels, item.box is not None, image.width, image.height)

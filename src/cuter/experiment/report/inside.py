@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cuter.errors import CuterError
-from cuter.experiment.config import load_config
+from cuter.experiment.config import load_saved_config
 from cuter.experiment.plan import make_plan
 from cuter.experiment.report.collect import RunFacts
 from cuter.experiment.report.gallery import Thumbnail, memory_thumbnails
@@ -71,5 +71,5 @@ def _test_images(run: RunFacts, known: TestImages) -> list[Visit]:
     """Return the images of the run's last test; runs often share them, and reading a data set takes a while."""
     key = json.dumps([run.config.get(name) for name in DECIDE_TESTS], default=str)
     if key not in known:
-        known[key] = make_plan(load_config(run.folder / "config.yaml", {})).test[-1]
+        known[key] = make_plan(load_saved_config(run.folder / "config.yaml")).test[-1]
     return known[key]

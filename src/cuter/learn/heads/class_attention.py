@@ -72,7 +72,7 @@ class ClassAttention(Head):
         tokens = torch.cat(list(self.tokens))
         shared = self.shared.expand_as(tokens)
         asking, joining = (tokens, tokens[:, None]) if self.by_class else (shared, torch.stack([shared, tokens], dim=1))
-        answers = self.attention(asking, joining, features.tokens)
+        answers = self.attention(asking, joining, features.tokens, features.visible)
         scored = answers
         if self.sees_image:
             scored = answers + F.layer_norm(features.embedding, features.embedding.shape[1:]).unsqueeze(1)
@@ -96,12 +96,17 @@ class Attention(nn.Module):
         self.widen = _linear(dim, 4 * dim, generator)
         self.narrow = _linear(4 * dim, dim, generator)
 
-    def forward(self, asking: Tensor, joining: Tensor, patches: Tensor) -> Tensor:
-        """Return answers (B, q, D) to q asking tokens (q, D), each with j others (q, j, D), about patches (B, n, D)."""
+    def forward(self, asking: Tensor, joining: Tensor, patches: Tensor, visible: Tensor | None = None) -> Tensor:
+        """Return answers (B, q, D) to q asking tokens (q, D), each with j others (q, j, D), about patches (B, n, D).
+
+        visible: (B, n), which patches can be asked; None: all.
+        """
         queries = self._by_head(self.query(self.norm(asking)))  # (h, q, d)
         keys, values = self._by_head(self.key_value(self.norm(patches)), 2).unbind(2)  # (B, h, n, d) each
         own_keys, own_values = self._by_head(self.key_value(self.norm(joining)), 2).unbind(2)  # (q, h, j, d)
         seen = torch.einsum("hqd,bhnd->bhqn", queries, keys)
+        if visible is not None:
+            seen = seen.masked_fill(~visible[:, None, None], -math.inf)
         own = torch.einsum("hqd,qhjd->hqj", queries, own_keys).expand(len(patches), -1, -1, -1)
         weights = F.softmax(torch.cat([own, seen], dim=-1) / math.sqrt(queries.shape[-1]), dim=-1)
         to_own, to_seen = torch.split(weights, [own.shape[-1], seen.shape[-1]], dim=-1)

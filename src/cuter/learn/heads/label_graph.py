@@ -70,7 +70,7 @@ class LabelGraph(Head):
             return Scores(features.embedding[:, :0])
         labels = torch.cat(list(self.embeddings))
         if self.look is not None:
-            labels = labels + self.look(labels, features.tokens)
+            labels = labels + self.look(labels, features.tokens, features.visible)
         matrix = self.correlation.matrix()
         hidden = F.leaky_relu(matrix @ labels @ self.first, SLOPE)
         nodes = matrix @ hidden @ self.second
@@ -96,10 +96,15 @@ class LookForLabels(nn.Module):
         self.asks = nn.Parameter(_uniform(word_dim, dim, generator))
         self.brings = nn.Parameter(torch.zeros(dim, word_dim))
 
-    def forward(self, labels: Tensor, patches: Tensor) -> Tensor:
-        """Return (B, C, word_dim) for label embeddings (C, word_dim) and patches (B, n, D)."""
+    def forward(self, labels: Tensor, patches: Tensor, visible: Tensor | None = None) -> Tensor:
+        """Return (B, C, word_dim) for label embeddings (C, word_dim) and patches (B, n, D), or its visible ones.
+
+        visible: (B, n); None: all.
+        """
         patches = F.layer_norm(patches, patches.shape[2:])  # so that what is found does not outweigh the label itself
         fit = (labels @ self.asks) @ patches.transpose(1, 2) / math.sqrt(patches.shape[2])  # (B, C, n)
+        if visible is not None:
+            fit = fit.masked_fill(~visible.unsqueeze(1), -math.inf)
         return F.softmax(fit, dim=-1) @ patches @ self.brings
 
 
