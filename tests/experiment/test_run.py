@@ -66,11 +66,24 @@ def test_a_run_leaves_everything_in_its_folder(config: RunConfig, tmp_path: Path
     assert [line["test"] for line in lines if "test" in line] == summary["tasks"]
 
 
+def test_regions_are_tested_in_the_same_pass(config: RunConfig, tmp_path: Path) -> None:
+    plain = runs.start(config, tmp_path / "plain", silent())
+    both = runs.start(with_method(config, predictor="regions"), tmp_path / "both", silent())
+    assert "regions" not in plain
+    assert both["average"] == plain["average"], "whole images are scored as ever"
+    assert both["last"] == plain["last"]
+    found = [task["region_scores"]["map"] for task in both["tasks"]]
+    assert both["regions"]["last"]["map"] == found[-1]
+    assert both["regions"]["average"]["map"] == pytest.approx(sum(found) / len(found))
+    assert found != [task["scores"]["map"] for task in both["tasks"]]
+    assert "threshold 0.8, with regions" in (tmp_path / "both" / "summary.md").read_text()
+
+
 @pytest.mark.parametrize(
     "choices",
     [
         {},
-        {"method": "cuter", "memory_codec": "jpeg"},
+        {"method": "cuter", "memory_codec": "jpeg", "cutout_shape": "patches", "predictor": "regions"},
         {"method": "cuter-frozen", "regulariser": "cut-energy"},
         {"method": "krt"},
         {"method": "agcn", "memory": "prs"},

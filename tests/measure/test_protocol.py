@@ -1,6 +1,7 @@
 """The protocol on a run small enough to be computed by hand."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -98,3 +99,16 @@ def test_seen_samples_have_a_seen_class():
     ]
     assert [s.id for s in seen_samples(samples, ["cat", "dog"])] == ["a", "d"]
     assert seen_samples(samples, []) == []
+
+
+def test_the_same_run_with_regions():
+    tasks = three_tasks()
+    assert Summary.of(tasks).with_regions is None
+    better = [replace(one, region_scores=replace(one.scores, figures=dict.fromkeys(FIGURES, 99.0))) for one in tasks]
+    summary = Summary.of(better)
+    assert summary.with_regions.average == dict.fromkeys(FIGURES, 99.0)
+    assert summary.average == Summary.of(tasks).average
+    saved = json.loads(json.dumps(summary.as_dict()))
+    assert saved["regions"] == {"average": dict.fromkeys(FIGURES, 99.0), "last": dict.fromkeys(FIGURES, 99.0)}
+    assert Summary.from_dict(saved) == summary
+    assert Summary.of([tasks[0], *better[1:]]).with_regions is None

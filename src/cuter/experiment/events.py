@@ -35,12 +35,16 @@ class Events:
     def tested(self, result: TaskResult, localisation: dict[str, float], number: int) -> None:
         """Note the figures after a task."""
         scalars = _named("test", result.scores.figures) | _named("localisation", localisation) | _named("ap", result.ap)
+        if result.region_scores:
+            scalars |= _named("test with regions", result.region_scores.figures)
         self._write(Row.now((number, result.task + 1), scalars))
 
     def finished(self, summary: Summary, number: int) -> None:
         """Note the figures of the whole run."""
         scalars = _named("average", summary.average) | _named("last", summary.last)
         scalars |= _named("forgetting", {"mean": summary.mean_forgetting})
+        if regions := summary.with_regions:
+            scalars |= _named("average with regions", regions.average) | _named("last with regions", regions.last)
         self._write(Row.now((number, len(summary.tasks) + 1), scalars))
 
     def flush(self) -> None:

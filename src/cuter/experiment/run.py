@@ -208,9 +208,11 @@ class Run:
         classes = self.plan.seen(task)
         self.display.begin_test()
         mark = time.monotonic()
-        scores, labels, known = [], [], []
+        scores, region_scores, labels, known = [], [], [], []
         for loaded in self._load(in_batches(self.plan.test[task], self.config.test_batch_size), classes):
-            scores.append(self._probabilities(loaded.batch.images, classes))
+            whole, joined = self._probabilities(loaded.batch.images)
+            scores.append(self._of_classes(whole, classes))
+            region_scores += [] if joined is None else [self._of_classes(joined, classes)]
             labels.append(loaded.batch.labels)
             known.append(loaded.batch.known)
             self.display.tested(len(loaded.batch) + len(loaded.skipped))
@@ -225,6 +227,9 @@ class Run:
             tuple(classes),
             multilabel_scores(torch.cat(scores), torch.cat(labels), torch.cat(known)),
             images=sum(map(len, scores)),
+            region_scores=multilabel_scores(torch.cat(region_scores), torch.cat(labels), torch.cat(known))
+            if region_scores
+            else None,
         )
         learner = self.learner
         localisation = self.probe.measure(learner.backbone, learner.cut_settings, learner.settings.rounds)
@@ -242,10 +247,16 @@ class Run:
             self._note_skipped(loaded.skipped)
             yield loaded
 
-    def _probabilities(self, images: torch.Tensor, classes: Sequence[str]) -> torch.Tensor:
-        """Score images for these classes; a class that never came (a small `limit_train`) scores 0."""
-        found = self.learner.probabilities(images, self.config.test_batch_size)
-        scores = torch.zeros(len(images), len(classes))
+    def _probabilities(self, images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+        """Score whole images and, where the predictor does so, these with their regions, in one pass."""
+        if self.config.predictor == "whole":
+            return self.learner.probabilities(images, self.config.test_batch_size), None
+        found = self.learner.region_scores(images, self.config.test_batch_size)
+        return found.whole, found.joined
+
+    def _of_classes(self, found: torch.Tensor, classes: Sequence[str]) -> torch.Tensor:
+        """Return the scores of these classes; a class that never came (a small `limit_train`) scores 0."""
+        scores = torch.zeros(len(found), len(classes))
         for column, name in enumerate(classes):
             if name in self.learner.labels:
                 scores[:, column] = found[:, self.learner.labels.column(name)]

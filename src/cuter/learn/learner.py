@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 import torch
 from PIL.Image import Image
@@ -33,6 +33,7 @@ from cuter.learn.parts import (
     make_regulariser,
     uses_localiser,
 )
+from cuter.learn.predictors import Prediction, RegionPredictor, RegionScores, predictions
 from cuter.learn.recipe import METHODS
 from cuter.learn.replay import as_batch, augmented
 from cuter.learn.saved import find_saved
@@ -48,6 +49,8 @@ from cuter.stream.batch import Batch, check_images
 from cuter.stream.images import read_images
 from cuter.stream.labels import LabelSpace
 from cuter.stream.resize import resize
+
+ImageSource = str | Path | bytes | Image
 
 FORMAT = 3  # of a saved learner
 
@@ -151,35 +154,60 @@ class Learner:
             self.model.head.follow_replay(replay, replayed.embedding)
         return Step(len(batch), len(replay), loss.item(), kept.selection)
 
+    @overload
     def predict(
-        self, images: Tensor | Iterable[str | Path | bytes | Image], batch_size: int = 64
-    ) -> list[dict[str, float]]:
+        self, images: Tensor | Iterable[ImageSource], batch_size: int = 64, *, regions: Literal[False] = False
+    ) -> list[dict[str, float]]: ...
+    @overload
+    def predict(
+        self, images: Tensor | Iterable[ImageSource], batch_size: int = 64, *, regions: Literal[True]
+    ) -> list[Prediction]: ...
+    def predict(
+        self, images: Tensor | Iterable[ImageSource], batch_size: int = 64, *, regions: bool = False
+    ) -> list[dict[str, float]] | list[Prediction]:
         """Return for each image the probability of every class seen so far, by name.
 
-        `images` is a uint8 tensor (B, 3, H, W), or paths, encoded bytes or Pillow images. One that cannot be read is an
-        error: a row must not be missing.
+        Args:
+            images: a uint8 tensor (B, 3, H, W), or paths, encoded bytes or Pillow images. One that cannot be read is an
+                error: a row must not be missing.
+            batch_size: images per forward.
+            regions: look at regions of each image too, whatever the predictor of the settings is, and return a
+                `Prediction`, which has the region that each class was seen in.
         """
         if isinstance(images, str | bytes | Path | Image):
             raise BatchError("predict takes a list of images, even for one")
         images = images if isinstance(images, Tensor) else list(images)
         if batch_size < 1:
             raise BatchError(f"batch_size must be at least 1, not {batch_size}")
-        results = []
+        results: list[Any] = []
         for start in range(0, len(images), batch_size):
             part = images[start : start + batch_size]
-            rows = self.probabilities(
-                part if isinstance(part, Tensor) else read_images(part, self.backbone.image_size), batch_size
-            ).tolist()
-            results += [dict(zip(self.labels.names, row, strict=True)) for row in rows]
+            pixels = part if isinstance(part, Tensor) else read_images(part, self.backbone.image_size)
+            if regions:
+                results += predictions(self.region_scores(pixels, batch_size), self.labels.names)
+            else:
+                rows = self.probabilities(pixels, batch_size).tolist()
+                results += [dict(zip(self.labels.names, row, strict=True)) for row in rows]
         return results
 
     def probabilities(self, images: Tensor, batch_size: int = 64) -> Tensor:
         """Return probabilities (B, classes) of uint8 images (B, 3, H, W), on the CPU, in the order of `labels`."""
+        if self.settings.predictor == "regions":
+            return self.region_scores(images, batch_size).joined
         check_images(images)
         parts = [images[start : start + batch_size] for start in range(0, len(images), batch_size)]
         with self.model.looking():
             scores = [torch.sigmoid(self.model.judge(self._fit(part)).float()).cpu() for part in parts]
         return torch.cat(scores) if len(images) else torch.zeros(0, len(self.labels))
+
+    def region_scores(self, images: Tensor, batch_size: int = 64) -> RegionScores:
+        """Return what uint8 images (B, 3, H, W) and their regions say, on the CPU, in the order of `labels`."""
+        check_images(images)
+        predictor = RegionPredictor(self.model, self.cut_settings)
+        starts = range(0, len(images), batch_size)
+        with self.model.looking():
+            parts = [predictor(self._fit(images[start : start + batch_size])).cpu() for start in starts]
+        return RegionScores.joining(parts, len(self.labels))
 
     def cut(self, images: Tensor, rounds: int | None = None) -> Regions:
         """Find up to `rounds` regions in each of some uint8 images (B, 3, H, W), as the model sees them now.

@@ -213,6 +213,12 @@ class LearnerSettings(BaseModel):
         description="Patch features: keys, values or queries of the last attention block (of another: values@6), or "
         "tokens, the output.",
     )
+    predictor: Literal["whole", "regions"] = Field(
+        "whole",
+        description="What is looked at to predict: the whole image, or the image and then its regions, each larger. A "
+        "run with regions is tested in both ways.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
     seed: int = Field(0, ge=0, le=2**64 - 1, description="Seed of everything that is drawn at random.")
 
     @model_validator(mode="before")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cuter.errors import BatchError, CheckpointError
@@ -19,13 +19,17 @@ def seen_samples(samples: Iterable[Sample], seen_classes: Iterable[str]) -> list
 
 @dataclass(frozen=True, slots=True)
 class TaskResult:
-    """The evaluation after one task; tasks count from 0, `classes` names the columns of the scores."""
+    """The evaluation after one task; tasks count from 0, `classes` names the columns of the scores.
+
+    region_scores: what the same test gives where the predictor looks at regions too; None where it does not.
+    """
 
     task: int
     name: str
     classes: tuple[str, ...]
     scores: Scores
     images: int
+    region_scores: Scores | None = None
 
     def __post_init__(self) -> None:
         if len(self.classes) != len(self.scores.ap):
@@ -41,13 +45,14 @@ class TaskResult:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result ready for JSON."""
-        return {
+        result = {
             "task": self.task,
             "name": self.name,
             "classes": list(self.classes),
             "images": self.images,
             "scores": self.scores.as_dict(),
         }
+        return result | ({"region_scores": self.region_scores.as_dict()} if self.region_scores else {})
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> TaskResult:
@@ -55,7 +60,8 @@ class TaskResult:
         if missing := [key for key in ("task", "name", "classes", "images", "scores") if key not in saved]:
             raise CheckpointError(f"a saved task result lacks {missing[0]!r}")
         scores = Scores.from_dict(saved["scores"])
-        return cls(saved["task"], saved["name"], tuple(saved["classes"]), scores, saved["images"])
+        regions = Scores.from_dict(saved["region_scores"]) if saved.get("region_scores") else None
+        return cls(saved["task"], saved["name"], tuple(saved["classes"]), scores, saved["images"], regions)
 
 
 @dataclass(frozen=True)
@@ -109,13 +115,24 @@ class Summary:
         """Forgetting averaged over the classes that have it."""
         return _mean(self.forgetting.values())
 
+    @property
+    def with_regions(self) -> Summary | None:
+        """The same run where the predictor looks at regions too; None where it does not."""
+        scores = [result.region_scores for result in self.tasks]
+        if None in scores:
+            return None
+        pairs = zip(self.tasks, scores, strict=True)
+        return Summary(tuple(replace(result, scores=found) for result, found in pairs if found is not None))
+
     def as_dict(self) -> dict[str, Any]:
         """Return the summary ready for JSON."""
+        regions = self.with_regions
         return {
             "average": self.average,
             "last": self.last,
             "mean_forgetting": self.mean_forgetting,
             "forgetting": self.forgetting,
+            **({"regions": {"average": regions.average, "last": regions.last}} if regions else {}),
             "tasks": [result.as_dict() for result in self.tasks],
         }
 

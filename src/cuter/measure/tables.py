@@ -11,6 +11,8 @@ from cuter.narrow import FoldedTable
 # The definitions that the CUTER paper reports.
 SHOWN = {"map": "mAP", "cf1_mean@0.8": "CF1 (mean of F1) @0.8", "of1@0.8": "OF1 @0.8"}
 
+WITH_REGIONS = "mAP with regions"
+
 
 def task_table(results: Sequence[TaskResult]) -> FoldedTable:
     """Show one row a task and the average over the tasks."""
@@ -20,14 +22,18 @@ def task_table(results: Sequence[TaskResult]) -> FoldedTable:
         caption="In percent. " + "; ".join(FIGURES[figure] for figure in SHOWN) + ".",
     )
     table.add_column("task")
-    for header in ("images", "classes", *SHOWN.values()):
+    regions = summary.with_regions
+    shown = [*SHOWN.values(), *([WITH_REGIONS] if regions else [])]
+    for header in ("images", "classes", *shown):
         table.add_column(header, justify="right")
     for result in summary.tasks:
         figures = [_number(result.scores[figure]) for figure in SHOWN]
+        figures += [_number(result.region_scores["map"])] if regions and result.region_scores else []
         # Text, because a name with brackets must not be read as markup.
         table.add_row(Text(result.name), str(result.images), str(len(result.classes)), *figures)
     table.add_section()
-    table.add_row("average", "", "", *(_number(summary.average[figure]) for figure in SHOWN))
+    means = [_number(summary.average[figure]) for figure in SHOWN]
+    table.add_row("average", "", "", *means, *([_number(regions.average["map"])] if regions else []))
     return table
 
 
@@ -53,14 +59,22 @@ def class_table(summary: Summary) -> FoldedTable:
 
 def summary_markdown(summary: Summary) -> str:
     """Return every figure with its definition, averaged over the tasks and after the last one, as Markdown."""
-    average, last = summary.average, summary.last
+    average, last, regions = summary.average, summary.last, summary.with_regions
     rows = [
         "| figure (percent) | average | last |",
         "|---|---:|---:|",
         *(f"| {text} | {_number(average[key])} | {_number(last[key])} |" for key, text in FIGURES.items()),
+        *([] if regions is None else _region_rows(regions)),
         f"| forgetting, mean over classes of best earlier AP minus last AP | | {_number(summary.mean_forgetting)} |",
     ]
     return "\n".join(rows) + "\n"
+
+
+def _region_rows(summary: Summary) -> list[str]:
+    average, last = summary.average, summary.last
+    return [
+        f"| {text}, with regions | {_number(average[key])} | {_number(last[key])} |" for key, text in FIGURES.items()
+    ]
 
 
 def _number(value: float | None) -> str:

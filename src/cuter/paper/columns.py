@@ -33,15 +33,34 @@ def _percent(share: float | None) -> float | None:
 
 def _scores(when: str, told: str) -> dict[str, Column]:
     def column(figure: str) -> Column:
-        short = {"map": "mAP", "cf1": "CF1", "of1": "OF1"}[figure[:3]]
-        return Column(f"{when} {short}", f"{FIGURES[figure]}, {told}", lambda s, _: s[when][figure], ranked=True)
+        definition = f"{FIGURES[figure]}, {told}"
+        return Column(f"{when} {_short(figure)}", definition, lambda s, _: s[when][figure], ranked=True)
 
     return {f"{when}.{figure}": column(figure) for figure in FIGURES}
+
+
+def _scores_with_regions(when: str, told: str) -> dict[str, Column]:
+    def column(figure: str) -> Column:
+        definition = f"{FIGURES[figure]}, {told}, predicted from the image and its regions"
+        return Column(
+            f"{when} {_short(figure)}, regions",
+            definition,
+            lambda s, _: s["regions"][when][figure] if "regions" in s else None,
+            ranked=True,
+        )
+
+    return {f"regions.{when}.{figure}": column(figure) for figure in FIGURES}
+
+
+def _short(figure: str) -> str:
+    return {"map": "mAP", "cf1": "CF1", "of1": "OF1"}[figure[:3]]
 
 
 COLUMNS: dict[str, Column] = {
     **_scores("average", "mean over the tests after each task"),
     **_scores("last", "after the last task"),
+    **_scores_with_regions("average", "mean over the tests after each task"),
+    **_scores_with_regions("last", "after the last task"),
     "forgetting": Column(
         "forgetting", "best earlier AP minus last AP, mean over classes", lambda s, _: s["mean_forgetting"]
     ),

@@ -1,0 +1,115 @@
+"""Prediction with regions, with a model that can be seen through: the brighter red, green or blue, the higher."""
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from cuter.backbone import untrained_vit
+from cuter.backbone.features import Features
+from cuter.cut import CutSettings
+from cuter.learn.learner import Learner
+from cuter.learn.model import Model
+from cuter.learn.predictors import RegionPredictor
+from cuter.stream.batch import Batch
+
+RED, GREEN = (0, 1)
+CUT = CutSettings("tokens", tau=0.5)
+
+
+class Colours(nn.Module):
+    """Patches of 4 × 4 pixels by their colour; the embedding is the mean colour."""
+
+    patch_size = 4
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[tuple[int, ...]] = []
+
+    def forward(self, images: Tensor, visible: None = None) -> Features:
+        self.sizes.append(tuple(images.shape))
+        patches = nn.functional.avg_pool2d(images.float() / 255, 4)
+        rows = patches.flatten(2).transpose(1, 2) - 0.5
+        return Features(rows.mean(dim=1), rows, (patches.shape[2], patches.shape[3]), rows)
+
+
+class MeanColour(nn.Module):
+    def judge(self, features: Features) -> Tensor:
+        return 8 * features.embedding
+
+
+class SeesColours(Model):
+    def __init__(self) -> None:
+        nn.Module.__init__(self)
+        self.backbone = Colours()  # type: ignore[assignment]
+        self.head = MeanColour()  # type: ignore[assignment]
+
+
+def scene(*things: tuple[int, tuple[int, int, int, int]]) -> Tensor:
+    image = torch.zeros(3, 56, 56, dtype=torch.uint8)
+    for colour, (x1, y1, x2, y2) in things:
+        image[colour, y1:y2, x1:x2] = 255
+    return image
+
+
+THING = (8, 20, 24, 32)
+
+
+def test_a_small_thing_is_seen_in_its_region() -> None:
+    predict = RegionPredictor(SeesColours(), CUT)
+    scores = predict(torch.stack([scene((RED, THING)), scene()]))
+    assert scores.whole[0, RED] < 0.05
+    assert scores.joined[0, RED] > 10 * scores.whole[0, RED]
+    assert scores.joined[0, GREEN] <= scores.whole[0, GREEN] + 1e-6
+    torch.testing.assert_close(scores.boxes[0, RED] * 56, torch.tensor(THING).float())
+
+
+def test_an_image_without_a_region_keeps_its_score() -> None:
+    scores = RegionPredictor(SeesColours(), CUT)(torch.stack([scene(), scene((RED, THING))]))
+    assert torch.equal(scores.joined[0], scores.whole[0])
+    assert (scores.boxes[0] == 0).all()
+
+
+def test_each_class_has_the_region_that_speaks_most_for_it() -> None:
+    things = [(RED, (4, 4, 20, 20)), (GREEN, (32, 28, 52, 52))]
+    scores = RegionPredictor(SeesColours(), CUT)(torch.stack([scene(*things)]))
+    for colour, box in things:
+        torch.testing.assert_close(scores.boxes[0, colour] * 56, torch.tensor(box).float())
+
+
+def test_all_regions_of_a_batch_are_one_smaller_forward_more() -> None:
+    model = SeesColours()
+    RegionPredictor(model, CUT)(torch.stack([scene((RED, THING))] * 3))
+    (whole, regions) = model.backbone.sizes
+    assert whole == (3, 3, 56, 56)
+    assert regions[0] <= 6
+    assert regions[2:] == (40, 40)
+
+
+@pytest.fixture
+def learner() -> Learner:
+    learner = Learner.create("rs", backbone=untrained_vit(), memory_images=3, device="cpu")
+    images = torch.stack([scene((RED, THING)), scene((GREEN, THING))])
+    learner.observe(Batch.of(images, [["red"], ["green"]]))
+    return learner
+
+
+def test_a_learner_predicts_with_regions_and_says_where(learner: Learner) -> None:
+    images = torch.stack([scene((RED, THING))] * 5)
+    found = learner.predict(images, batch_size=2, regions=True)
+    assert len(found) == 5
+    scores = learner.region_scores(images)
+    assert list(found[0].probabilities) == ["red", "green"] == list(found[0].boxes)
+    for prediction, row in zip(found, scores.joined.tolist(), strict=True):
+        assert list(prediction.probabilities.values()) == pytest.approx(row, abs=1e-6)
+        for box in prediction.boxes.values():
+            assert box is None or (0 <= box[0] < box[2] <= 1 and 0 <= box[1] < box[3] <= 1)
+    torch.testing.assert_close(scores.whole, learner.probabilities(images))
+    assert learner.predict(images[:0], regions=True) == []
+
+
+def test_the_predictor_of_the_settings_decides_what_is_predicted(learner: Learner) -> None:
+    other = Learner.create("rs", backbone=untrained_vit(), memory_images=3, device="cpu", predictor="regions")
+    images = torch.stack([scene((RED, THING)), scene((GREEN, THING))])
+    other.observe(Batch.of(images, [["red"], ["green"]]))
+    assert torch.equal(other.region_scores(images).whole, learner.probabilities(images)), "it learns the same"
+    assert torch.equal(other.probabilities(images), other.region_scores(images).joined)
