@@ -2,18 +2,60 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
+from command import cuter
 from cuter.cli import app
-from cuter.paper import carry_out, display, launching
+from cuter.paper import carry_out, display, launching, making
+from cuter.paper.figures import draw_figures
+from cuter.paper.jobs import Job
+from cuter.paper.this_machine import ThisMachine
 
 Paper = Callable[..., Result]
 STAND_IN = (str(Path(__file__).with_name("stand_in.py")),)
 PROGRAM = (str(Path(__file__).with_name("program.py")),)
 SETTINGS = ["dataset=folder", "tasks=4x2", "probe_images=0", "memory_images=10", "limit_train=null", "limit_test=null"]
+
+
+@pytest.fixture(autouse=True)
+def no_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leave out the figures of a table, which take longer than all else; tests of them ask for `figures`."""
+    monkeypatch.setattr(making, "draw_figures", lambda *_: [])
+
+
+@pytest.fixture
+def figures(no_figures: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Draw them after all."""
+    monkeypatch.setattr(making, "draw_figures", draw_figures)
+
+
+class Ended:
+    """A run that came to its end while it was started."""
+
+    def __init__(self, code: int):
+        self.code = code
+
+    def poll(self) -> int:
+        return self.code
+
+    def ask_to_stop(self) -> None: ...
+
+
+@pytest.fixture
+def runs_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give the commands of runs here, one after the other, which saves each a start of Python and torch."""
+
+    def start(_: ThisMachine, job: Job, *__: Any) -> Ended:
+        command = launching.command_of(job.folder, job.file("yaml"), launching.PROGRAM)
+        done = cuter(*command[1 + len(launching.PROGRAM) :])
+        job.file("log").write_text(done.stdout + done.stderr)
+        return Ended(done.returncode)
+
+    monkeypatch.setattr(ThisMachine, "start", start)
 
 
 @pytest.fixture

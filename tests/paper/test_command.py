@@ -304,7 +304,7 @@ def test_of_two_copies_of_a_run_the_finished_one_counts(paper: Paper, log: Path,
 
 
 def test_short_runs_are_real_ones_in_little(
-    paper_with_real_runs: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    runs_in_this_process: None, paper_with_real_runs: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(making, "MEASURING", 500)  # whatever else the machine does
     done = paper_with_real_runs("voc", "--seeds", 2, "--dry-run", "--only", "RS")

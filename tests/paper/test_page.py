@@ -15,7 +15,7 @@ Paper = Callable[..., Result]
 FOUR = ["--only", "RS", "--only", "GSS", "--only", "CUTER", "--only", "joint"]
 
 
-def test_the_page_holds_the_table_and_all_that_belongs_to_it(paper: Paper, tmp_path: Path) -> None:
+def test_the_page_holds_the_table_and_all_that_belongs_to_it(figures: None, paper: Paper, tmp_path: Path) -> None:
     assert paper("voc", "--seeds", 3, "--jobs", 2, *FOUR).exit_code == 0
     folder = tmp_path / "out" / "voc-small"
     html = (folder / "report.html").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from cuter.cli import app
 from cuter.errors import ConfigError
 from cuter.experiment.config import RunConfig
-from cuter.paper import making
+from cuter.paper.figures import draw
 from cuter.paper.jobs import Job, portable_digest
 from cuter.paper.results_folder import keep_result, read_results_folder
 from cuter.paper.suite import Row
@@ -32,11 +32,17 @@ def results(tmp_path: Path) -> Path:
     return tmp_path / "results"
 
 
-@pytest.fixture(autouse=True)
-def no_figures(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Figures take longer than all else; one test is about them."""
-    if "figures" not in request.node.name:
-        monkeypatch.setattr(making, "draw_figures", lambda *_: [])
+@pytest.fixture
+def sketches(figures: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Figures of what the runs noted, their files almost empty."""
+
+    def save(_: Any, place: Path) -> list[Path]:
+        files = [place.with_name(f"{place.name}.{ending}") for ending in ("svg", "png")]
+        for file in files:
+            file.write_text("<svg></svg>")
+        return files
+
+    monkeypatch.setattr(draw, "save", save)
 
 
 @pytest.fixture
@@ -60,7 +66,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def test_a_folder_of_files_gives_the_same_table_and_figures_without_data_and_backbone(
-    made: Path, tmp_path: Path, shapes: Path, backbone_folder: Path
+    sketches: None, made: Path, tmp_path: Path, shapes: Path, backbone_folder: Path
 ) -> None:
     table, figures = table_of(tmp_path / "out"), sorted(file.name for file in made.glob("*.png"))
     assert figures

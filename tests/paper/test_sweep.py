@@ -41,7 +41,7 @@ def sweep(sweep_with_real_runs: Sweep, monkeypatch: pytest.MonkeyPatch) -> Sweep
     return sweep_with_real_runs
 
 
-def test_all_combinations_are_run_and_compared(sweep: Sweep, tmp_path: Path) -> None:
+def test_all_combinations_are_run_and_compared(figures: None, sweep: Sweep, tmp_path: Path) -> None:
     done = sweep("--grid", "method=rs,gss", "--grid", "memory-images=5,10,20", "--seeds", 2)
     assert done.exit_code == 0, done.output
     folder = tmp_path / "out" / "method-memory_images"
@@ -65,7 +65,9 @@ def test_sweeps_share_runs_and_go_on(sweep: Sweep, tmp_path: Path) -> None:
     assert "memory_images 10, seed 0 begins" not in again.output
 
 
-def test_a_real_sweep_comes_to_what_a_run_comes_to(sweep_with_real_runs: Sweep, tmp_path: Path) -> None:
+def test_a_real_sweep_comes_to_what_a_run_comes_to(
+    figures: None, runs_in_this_process: None, sweep_with_real_runs: Sweep, tmp_path: Path
+) -> None:
     done = sweep_with_real_runs("--grid", "memory_images=4,8", "--seeds", 1, "--json", "--probe-images", 0)
     assert done.exit_code == 0, done.output
     record = json.loads(done.stdout)
