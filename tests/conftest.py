@@ -31,7 +31,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # What takes long to make is made once: the tests that use it go to one of the processes of the tests.
-COSTLY = ("real_runs", "finished", "untracked", "address", "cuts", "learned")
+COSTLY = ("real_runs", "finished", "untracked", "address", "cuts", "learned", "pretrained")
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -14,20 +14,20 @@ from cuter.cut import Localiser
 from cuter.experiment.stopping import Interrupted, StopRequest
 from cuter.pretrain import pretraining
 from cuter.pretrain.display import PretrainDisplay
-from cuter.pretrain.images import ImageFiles
 from cuter.pretrain.settings import PretrainSettings
 
+PHOTOS = 64
 
-def test_a_few_photos_make_a_backbone_though_it_was_stopped(
-    shared: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    folder = tmp_path / "photos"
-    folder.mkdir()
-    for photo in sorted((shared / "data" / "VOCdevkit" / "VOC2007" / "JPEGImages").glob("*.jpg"))[:96]:
-        shutil.copy(photo, folder)
+
+@pytest.fixture(scope="module")
+def pretrained(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[dict[str, float]]]:
+    """The folder of a training that was stopped and went on, and its scores."""
+    folder, photos = tmp_path_factory.mktemp("pretrained"), tmp_path_factory.mktemp("photos")
+    for photo in sorted((shared / "data" / "VOCdevkit" / "VOC2007" / "JPEGImages").glob("*.jpg"))[:PHOTOS]:
+        shutil.copy(photo, photos)
     settings = PretrainSettings(
-        images=folder, image_size=64, dim=64, depth=3, heads=2, steps=60, batch_size=16, scores=2, device="cpu",
-        momentum=0.9, colour=0.3,
+        images=photos, image_size=64, dim=64, depth=3, heads=2, steps=40, batch_size=12, scores=2, device="cpu",
+        momentum=0.9, colour=0.3, probe_images=32,
     )  # fmt: skip
 
     class Impatient(StopRequest):
@@ -46,23 +46,22 @@ def test_a_few_photos_make_a_backbone_though_it_was_stopped(
         yield Impatient()
 
     display = PretrainDisplay(Console(file=io.StringIO()))
-    with monkeypatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pretraining, "stop_on_signals", impatient)
         with pytest.raises(Interrupted):
-            pretraining.start(settings, tmp_path / "out", display)
-    summary = pretraining.resume(tmp_path / "out", display)
-    last = summary["scores"][-1]
-    assert last["loss"] < 0.7 * math.log(settings.prototypes), "views of a photo are told alike"
+            pretraining.start(settings, folder / "out", display)
+    summary = pretraining.resume(folder / "out", display)
+    return folder / "out", summary["scores"]
+
+
+def test_a_few_photos_make_a_backbone_though_it_was_stopped(pretrained: tuple[Path, list[dict[str, float]]]) -> None:
+    folder, scores = pretrained
+    last = scores[-1]
+    assert last["loss"] < 0.7 * math.log(PretrainSettings().prototypes), "views of a photo are told alike"
     assert last["diversity"] > 1.5, "and photos apart"
-    assert Localiser.load(tmp_path / "out" / "backbone").backbone.image_size == 64
+    assert Localiser.load(folder / "backbone").backbone.image_size == 64
 
 
-def test_a_few_photos_make_patches_easier_to_cut_apart(shared: Path, tmp_path: Path) -> None:
-    photos = sorted((shared / "data" / "VOCdevkit" / "VOC2007" / "JPEGImages").glob("*.jpg"))[:96]
-    settings = PretrainSettings(
-        image_size=64, dim=64, depth=3, heads=2, steps=60, batch_size=16, scores=2, device="cpu"
-    )
-    display = PretrainDisplay(Console(file=io.StringIO()))
-    summary = pretraining.pretrain(ImageFiles(photos, 64), settings, tmp_path / "out", display)
-    first, *_, last = (score["fiedler"] for score in summary["scores"])
-    assert last < first
+def test_a_few_photos_make_patches_easier_to_cut_apart(pretrained: tuple[Path, list[dict[str, float]]]) -> None:
+    _, scores = pretrained
+    assert scores[-1]["fiedler"] < scores[0]["fiedler"]
