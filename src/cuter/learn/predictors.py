@@ -1,8 +1,8 @@
 """Predictors answer: what is looked at to predict?
 
-Training sees whole images with several labels each, so that small things are scored by little of what the model sees.
-The same features that a forward gives anyway say where the things are: a second look at these regions, larger, and the
-best of them for each class joins the score of the whole image. docs/predict.md has what it brings and costs.
+A small thing is a small part of what the model sees of the whole image. The same features that a forward gives anyway
+say where it is: a second look at its region, as large as a whole image, says more (docs/predict.md has how much, and
+what it costs).
 """
 
 from __future__ import annotations
@@ -17,17 +17,15 @@ from cuter.cut import CutSettings, mask_cut
 from cuter.learn.model import Model
 from cuter.stream.resize import resize
 
-# Chosen on VOC train → val (docs/predict.md).
-MAX_REGIONS = 2
-SIDE = 5 / 7  # of the image's side, at which a region is looked at: 160 of 224 pixels cost half of a whole image
+LARGEST = 0.3  # share of the patches: a larger region shows little that the image did not (docs/predict.md)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionScores:
     """What whole images and their regions say.
 
-    whole: probabilities (B, C) from whole images; joined: (B, C), from both together; boxes: (B, C, 4), the region
-    that speaks most for each class, x1, y1, x2, y2 as shares of width and height; zeros where an image has none.
+    whole: probabilities (B, C) from whole images; joined: (B, C), from both together; boxes: (B, C, 4), the region that
+    a class was seen in, x1, y1, x2, y2 as shares of width and height; zeros where that is the whole image.
     """
 
     whole: Tensor
@@ -51,7 +49,7 @@ class Prediction:
     """What is predicted for one image.
 
     probabilities: by class name; boxes: the region that each class was seen in, x1, y1, x2, y2 as shares of width and
-    height; None where no region was found, so that only the whole image speaks.
+    height; None where that is the whole image.
     """
 
     probabilities: dict[str, float]
@@ -71,7 +69,10 @@ def predictions(scores: RegionScores, names: Sequence[str]) -> list[Prediction]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionPredictor:
-    """Looks at whole images, cuts the features of that very forward, and looks at the regions once more."""
+    """Looks at whole images, cuts the features of that very forward, and looks at small regions once more.
+
+    The score of a class is the higher one of the whole image and its region.
+    """
 
     model: Model
     cut: CutSettings
@@ -80,31 +81,20 @@ class RegionPredictor:
         """Score uint8 images (B, 3, H, W) of the model's size."""
         features = self.model.backbone(images)
         whole = self.model.head.judge(features)
-        found = mask_cut(
-            features.patches, features.grid, MAX_REGIONS, self.cut.tau, centre=self.cut.centre, loops=self.cut.loops
-        )
+        found = mask_cut(features.patches, features.grid, 1, self.cut.tau, centre=self.cut.centre, loops=self.cut.loops)
+        is_small = found.found[:, 0] & (found.masks.float().mean(dim=(1, 2, 3)) < LARGEST)
         height, width = images.shape[2:]
-        boxes = found.pixel_boxes(height, width)
-        # Where nothing was found the whole image speaks once more, so that its score stays as it is.
-        best = whole.clone()
-        shown = torch.zeros(*whole.shape, 4, device=whole.device)
-        places = found.found.nonzero()
-        if len(places) and whole.shape[1]:
-            scores = whole.new_full((*found.found.shape, whole.shape[1]), -torch.inf)
-            scores[found.found] = self.model.judge(self._enlarged(images, places, boxes))
-            highest, which = scores.max(dim=1)  # (B, C)
-            has_region = found.found.any(dim=1)
-            best[has_region] = highest[has_region]
-            chosen = boxes.gather(1, which.unsqueeze(2).expand(-1, -1, 4))
-            shown[has_region] = (chosen / boxes.new_tensor([width, height] * 2))[has_region]
-        return RegionScores(torch.sigmoid(whole.float()), torch.sigmoid((whole + best).float() / 2), shown)
+        boxes = found.pixel_boxes(height, width)[is_small, 0]
+        best, shown = whole.clone(), whole.new_zeros(*whole.shape, 4)
+        if len(boxes):
+            regions = self.model.judge(enlarged(images[is_small], boxes))
+            best[is_small] = torch.maximum(whole[is_small], regions)
+            shares = boxes / boxes.new_tensor([width, height] * 2)
+            shown[is_small] = shares.unsqueeze(1) * (regions > whole[is_small]).unsqueeze(2)
+        return RegionScores(torch.sigmoid(whole.float()), torch.sigmoid(best.float()), shown)
 
-    def _enlarged(self, images: Tensor, places: Tensor, boxes: Tensor) -> Tensor:
-        """Return the regions at `places` (k, 2), image and number, all at the size at which they are looked at."""
-        patch = self.model.backbone.patch_size
-        size = max(1, round(SIDE * images.shape[-1] / patch)) * patch
-        crops = []
-        for image, number in places.tolist():
-            x1, y1, x2, y2 = boxes[image, number].tolist()
-            crops.append(resize(images[image, None, :, y1:y2, x1:x2], size))
-        return torch.cat(crops)
+
+def enlarged(images: Tensor, boxes: Tensor) -> Tensor:
+    """Return what is in one box (k, 4) of each image (k, 3, S, S), as large as the image."""
+    rows = zip(images, boxes.tolist(), strict=True)
+    return torch.cat([resize(image[None, :, y1:y2, x1:x2], image.shape[-1]) for image, (x1, y1, x2, y2) in rows])
