@@ -6,8 +6,6 @@ import shutil
 from collections import Counter
 from pathlib import Path
 
-import pytest
-
 from cuter.stream.datasets import detect, load_dataset
 from cuter.stream.images import read_image
 from cuter.stream.inspect import inspect
@@ -20,11 +18,6 @@ VOC_2007_TRAINVAL = {
     "pottedplant": 245, "sheep": 96, "sofa": 229, "train": 261, "tvmonitor": 256,
 }
 # fmt: on
-
-
-@pytest.fixture(scope="module")
-def voc(shared: Path) -> Dataset:
-    return load_dataset("voc", shared / "data")
 
 
 class TestVoc:
