@@ -1,6 +1,7 @@
 """Every form against numpy and scipy, which know nothing of directions, detached vectors or gradients."""
 
 from collections.abc import Callable
+from functools import cache
 
 import numpy as np
 import pytest
@@ -125,6 +126,11 @@ def test_the_gradient_is_that_of_the_formula(name: str, seed: int) -> None:
     assert torch.autograd.gradcheck(lambda x: REGULARISERS[name](x, regions), features.clone().requires_grad_())
 
 
+@cache  # for all regularisers
+def degenerate_cut(kind: str, dtype: torch.dtype) -> Regions:
+    return mask_cut(degenerate(kind).to(dtype), GRID)
+
+
 def degenerate(kind: str) -> torch.Tensor:
     features = patches(0, images=3).float()
     match kind:
@@ -167,7 +173,7 @@ def test_degenerate_images_have_finite_values_and_gradients(kind: str, name: str
     features = degenerate(kind).to(dtype)
     masks = torch.zeros(3, N, dtype=torch.bool)
     masks[0, 4:8] = masks[1, 3] = True  # image 1 parts what is alike, image 2 has no region
-    for regions in (regions_of(masks), regions_of(~masks), mask_cut(features, GRID)):
+    for regions in (regions_of(masks), regions_of(~masks), degenerate_cut(kind, dtype)):
         slope = gradient(name, features, regions)
         assert REGULARISERS[name](features, regions).isfinite()
         assert slope.isfinite().all()

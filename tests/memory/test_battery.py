@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 
 import pytest
 import torch
@@ -42,6 +43,7 @@ def item(number: int, height: int = 4, width: int = 4, classes: int = 3, labels:
     )
 
 
+@cache
 def varied(number: int) -> Item:
     """Some with several labels, some without any, of many sizes, in a label space that grows."""
     classes = 5 + number // 30

@@ -179,7 +179,7 @@ def test_ctrl_c_lets_runs_write_their_checkpoints(
 
 
 def test_real_runs_stopped_and_continued_have_the_figures_of_one_that_nobody_disturbed(
-    paper_with_real_runs: Paper, shapes: Path, backbone_folder: Path, tmp_path: Path
+    paper_with_real_runs: Paper, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
     out, arguments = tmp_path / "out", ["voc", "--only", "RS", "--seeds", 1, "--jobs", 1, "--set", "probe_images=0"]
     process = in_a_process(paper_with_real_runs, tmp_path / "told", *arguments)
@@ -187,6 +187,7 @@ def test_real_runs_stopped_and_continued_have_the_figures_of_one_that_nobody_dis
     os.kill(process.pid, signal.SIGINT)
     process.join()
     assert (tmp_path / "told").read_text().startswith("130\n")
+    request.getfixturevalue("runs_in_this_process")  # on Ray real runs go on in processes of their own
     done = paper_with_real_runs(*arguments)
     assert done.exit_code == 0, done.output
     assert "RS, seed 0 goes on" in done.output
