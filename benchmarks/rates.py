@@ -3,6 +3,7 @@
     python benchmarks/rates.py --data-root VOCdevkit --backbone FOLDER                 # rates, ten minutes on one core
     python benchmarks/rates.py --data-root VOCdevkit --backbone FOLDER --what replay   # weight of replay, mean or sum
     python benchmarks/rates.py --data-root VOCdevkit --backbone FOLDER --what heads    # what heads see, what predicts
+    python benchmarks/rates.py --data-root VOCdevkit --backbone FOLDER --what edges    # what makes an edge of AGCN
 
 The features of all images are computed once, without augmentation. The learners are those of `cuter run`, with the same
 stream, memory and tests, on images of one pixel whose value is the number of an image: a stand-in for the backbone
@@ -23,6 +24,7 @@ from torch import Tensor, nn
 
 from cuter import Batch, Learner, load_backbone, load_dataset
 from cuter.backbone.features import Features
+from cuter.learn.heads import correlation
 from cuter.learn.settings import LearnerSettings
 from cuter.measure.metrics import multilabel_scores
 from cuter.measure.protocol import seen_samples
@@ -56,7 +58,7 @@ class Stored(nn.Module):
     def set_features(self, features: str | None) -> None:
         """There is one kind."""
 
-    def forward(self, images: Tensor) -> Features:
+    def forward(self, images: Tensor, visible: None = None) -> Features:
         """Look the features up."""
         digits = (images if images.dtype == torch.uint8 else (images * 255).round()).long().flatten(1)
         numbers = digits @ torch.tensor([1, 256, 256**2])
@@ -98,6 +100,7 @@ class Experiment:
 
     def run(self, method: str, seed: int, **settings: Any) -> tuple[float, float]:
         """Learn the stream and return average and last mAP in percent."""
+        correlation.EVIDENCE = settings.pop("evidence", correlation.EVIDENCE)
         common = {"method": method, "seed": seed, "augment": "none", "memory_images": self.memory, "replay_size": 6}
         learner = Learner(validated(LearnerSettings, common | settings), self.backbone, "cpu")  # type: ignore[arg-type]
         results = []
@@ -150,7 +153,13 @@ def heads() -> Iterable[Trial]:
         yield method, {"prototype_scores": scores}
 
 
-TRIALS = {"rates": rates, "replay": replay, "heads": heads}
+def edges() -> Iterable[Trial]:
+    """How many images a share of AGCN's graph needs before it makes an edge."""
+    for method, images in itertools.product(("agcn", "agcn++"), (1e-6, 3, 10, 30)):
+        yield method, {"evidence": images}
+
+
+TRIALS = {"rates": rates, "replay": replay, "heads": heads, "edges": edges}
 
 
 def table(method: str, results: Mapping[tuple[Any, ...], list[tuple[float, float]]], fields: Sequence[str]) -> str:

@@ -17,7 +17,7 @@ from cuter.cut import CutSettings, mask_cut
 from cuter.learn.model import Model
 from cuter.stream.resize import resize
 
-LARGEST = 0.3  # share of the patches: a larger region shows little that the image did not (docs/predict.md)
+LARGEST = 0.4  # share of the patches: a larger region shows little that the image did not (docs/predict.md)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -18,6 +18,11 @@ def everything(labels: torch.Tensor) -> torch.Tensor:
     return torch.ones_like(labels)
 
 
+def count_often(counts: Correlation, labels: torch.Tensor, known: torch.Tensor, soft: torch.Tensor | None) -> None:
+    """Count the same images so often that what shares begin with does not matter."""
+    counts.count(labels.repeat(1000, 1), known.repeat(1000, 1), None if soft is None else soft.repeat(1000, 1))
+
+
 def test_new_classes_by_hand() -> None:
     """Five images: a in four, b in two of them, c alone once.
 
@@ -27,7 +32,7 @@ def test_new_classes_by_hand() -> None:
     counts = Correlation()
     counts.grow(3)
     labels = given_labels("110", "110", "100", "100", "001")
-    counts.count(labels, everything(labels), None)
+    count_often(counts, labels, everything(labels), None)
     expected = [[1 / 1.25, 0.25 / 1.25, 0], [0.25 / 1.25, 1 / 1.25, 0], [0, 0, 1]]
     torch.testing.assert_close(counts.matrix(), torch.tensor(expected))
 
@@ -40,7 +45,7 @@ def test_a_relation_may_hold_in_one_direction_only() -> None:
     counts = Correlation()
     counts.grow(2)
     labels = given_labels("11", "10", "10", "10")
-    counts.count(labels, everything(labels), None)
+    count_often(counts, labels, everything(labels), None)
     expected = [[1 / 1.25, 0.25 / math.sqrt(1.25)], [0, 1]]
     torch.testing.assert_close(counts.matrix(), torch.tensor(expected))
 
@@ -55,13 +60,13 @@ def test_four_blocks_by_hand() -> None:
     counts = Correlation()
     counts.grow(2)
     first = given_labels("11", "11", "11")
-    counts.count(first, everything(first), None)
+    count_often(counts, first, everything(first), None)
     old = counts.matrix()
     torch.testing.assert_close(old, torch.tensor([[0.8, 0.2], [0.2, 0.8]]))
     counts.grow(2)
     labels = given_labels("10", "10", "01")
     soft = torch.tensor([[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]])
-    counts.count(labels, everything(labels), soft)
+    count_often(counts, labels, everything(labels), soft)
     expected = [
         [0.8, 0.2, 0.25, 0],
         [0.2, 0.8, 0, 0.25],
@@ -93,8 +98,18 @@ def test_what_nobody_looked_for_counts_neither_way() -> None:
     counts.grow(2)
     labels = given_labels("11", "11", "10", "10", "10", "10")
     known = given_labels("11", "11", "11", "10", "10", "10")
-    counts.count(labels, known, None)
+    count_often(counts, labels, known, None)
     assert counts.matrix()[1, 0] > 0
+
+
+def test_a_few_images_make_no_edge() -> None:
+    """Always together: an edge by six images, 6 / 16, or by seven, 7 / 17, which is more than 0.4?"""
+    for images, are_connected in ((6, False), (7, True)):
+        counts = Correlation()
+        counts.grow(2)
+        labels = given_labels(*["11"] * images)
+        counts.count(labels, everything(labels), None)
+        assert (counts.matrix()[0, 1] > 0) == are_connected
 
 
 def test_nothing_counted_yet_is_everybody_for_itself() -> None:

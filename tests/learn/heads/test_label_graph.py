@@ -32,7 +32,9 @@ def test_logits_are_the_embedding_times_nodes_after_two_graph_convolutions(by_im
     labels = torch.rand(6, 5) < 0.6
     names = tuple("abcde")
     batch = Batch(torch.zeros(6, 3, 8, 8, dtype=torch.uint8), labels, torch.ones_like(labels), names, tuple("uvwxyz"))
-    one.follow(batch, torch.zeros(6, 8), torch.randn(6, 2))
+    opinion = torch.randn(6, 2)
+    for _ in range(20):
+        one.follow(batch, torch.zeros(6, 8), opinion)
     matrix = one.correlation.matrix()
     assert not torch.equal(matrix, torch.eye(5)), "the classes are connected"
     found = one(features)

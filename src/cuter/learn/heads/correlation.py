@@ -6,6 +6,7 @@ from torch import Tensor, nn
 TOGETHER = 0.4  # a new class counts as coming with another new one from this share on (AGCN's code)
 ACROSS = 0.3  # the same between an old and a new class
 HALF = 0.5  # of Bayes' rule from old to new classes (AGCN's code): an edge needs twice the share
+EVIDENCE = 10  # images without the other class that every share begins with: one image alone makes no edge
 NEIGHBOURS = 0.25  # what all neighbours of a class weigh together; itself it weighs 1
 
 
@@ -81,4 +82,9 @@ def normalised(matrix: Tensor) -> Tensor:
 
 
 def _share(part: Tensor, whole: Tensor) -> Tensor:
-    return part / whole.clamp(min=1e-6)
+    """Return shares that grow with what was counted.
+
+    AGCN counts through many epochs. In one pass the first images of a task would make edges by chance, and each edge
+    that comes or goes moves old nodes (docs/methods.md).
+    """
+    return part / (whole + EVIDENCE)
