@@ -3,7 +3,7 @@
     cuter run … --dataset-options train=train --dataset-options test=val --out RUN
     python benchmarks/predict.py RUN [RUN …] --images 600
 
-Of each finished run the learner predicts images of the run's last test in every way: number of regions, size at which
+Of each finished run the learner predicts images of its test split in every way: number of regions, size at which
 they are looked at, how their scores join that of the whole image, and up to which share of the patches a region is
 looked at. The cost is in forwards of whole images, timed in the same run. Figures are means over the runs. How regions
 are predicted was chosen with it, on VOC train → val.
@@ -45,7 +45,8 @@ class Seen:
 def look(folder: Path, count: int, sizes: list[int], batch: int) -> Seen:
     """Let the learner of a run look at test images and at their regions in all sizes."""
     learner = Learner.load(folder, device="cpu")
-    visits = make_plan(load_saved_config(folder / "config.yaml")).test[-1]
+    config = load_saved_config(folder / "config.yaml").model_copy(update={"limit_test": None})
+    visits = make_plan(config).test[-1]
     order = torch.randperm(len(visits), generator=torch.Generator().manual_seed(0))[:count].tolist()
     samples = [visits[place].sample for place in order]
     names, cut, model = learner.labels.names, learner.cut_settings, learner.model
@@ -106,7 +107,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("runs", nargs="+", type=Path)
     parser.add_argument("--images", type=int, default=600)
-    parser.add_argument("--sizes", nargs="+", type=int, default=[224, 192, 160])
+    parser.add_argument("--sizes", nargs="+", type=int, default=[224, 160])
     parser.add_argument("--batch-size", type=int, default=32)
     given = parser.parse_args()
     torch.set_num_threads(1)

@@ -1,7 +1,7 @@
 """How much of a run is not forward, backward and optimiser, and how fast a run is beside a bare loop, or beside RS.
 
     python benchmarks/step.py --data-root VOCdevkit --backbone FOLDER
-    python benchmarks/step.py --data-root VOCdevkit --backbone FOLDER --method cuter
+    python benchmarks/step.py --data-root VOCdevkit --backbone FOLDER --method cuter --set cutout_shape=patches
 
 A real run, with its worker process, metrics, events and display, takes turns with a bare loop of forward, backward
 and optimiser step on random tensors of the same sizes, so that a machine that gets slower or faster meanwhile does so
@@ -126,23 +126,26 @@ def main() -> None:
     parser.add_argument("--data-root", type=Path, required=True)
     parser.add_argument("--backbone", required=True)
     parser.add_argument("--method", default="rs")
+    parser.add_argument("--set", action="append", default=[], metavar="FIELD=VALUE", help="a setting of the run")
     parser.add_argument("--augment", choices=["paper", "flip", "none"], default="flip")
     parser.add_argument("--steps", type=int, default=10, help="steps in each turn")
     parser.add_argument("--turns", type=int, default=5)
     options = parser.parse_args()
 
+    settings = dict(setting.split("=", 1) for setting in options.set)
     classes = load_dataset(options.dataset, options.data_root).classes
     config = RunConfig(
         dataset=options.dataset,
         data_root=options.data_root,
         backbone=options.backbone,
         method=options.method,
+        **settings,
         tasks=[list(classes)],  # all in one task, so that every image is one visit
         augment=options.augment,
         limit_train=12 * options.steps * (options.turns + 1),
         limit_test=64,
     )
-    learner = Learner.create(config.method, backbone=config.backbone, augment=config.augment)
+    learner = Learner.create(config.method, backbone=config.backbone, augment=config.augment, **settings)
     clock = Clock()
     for owner, method, part in (
         (learner.model, "forward", MODEL),
