@@ -72,7 +72,7 @@ def test_an_image_without_a_region_keeps_its_score() -> None:
 
 def test_a_large_region_is_not_looked_at_again() -> None:
     model = SeesColours()
-    scores = RegionPredictor(model, CUT)(torch.stack([scene((RED, (4, 4, 36, 36)))]))
+    scores = RegionPredictor(model, CUT)(torch.stack([scene((RED, (4, 4, 40, 40)))]))
     assert torch.equal(scores.joined, scores.whole)
     assert len(model.backbone.sizes) == 1
 
