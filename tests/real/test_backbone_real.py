@@ -65,3 +65,18 @@ def test_a_description_and_weights_are_enough(loaded):
     again = Backbone.from_description(backbone.describe()).eval()
     again.load_state_dict(backbone.state_dict())
     assert torch.equal(again(images()).patches, backbone(images()).patches)
+
+
+@torch.no_grad()
+def test_some_patches_alone_are_all_patches_with_the_others_hidden(loaded):
+    """Also where an encoder of real weights amplifies small differences."""
+    _, backbone = loaded
+    side = 224 // backbone.patch_size
+    visible = torch.zeros(2, side, side, dtype=torch.bool)
+    visible[0, 2:9, 3:7], visible[1, 5:, :4] = True, True
+    found = backbone(images(), visible).embedding
+    hidden = ~torch.cat([torch.ones(2, 1, dtype=torch.bool), visible.flatten(1)], dim=1)
+    mask = torch.zeros(hidden.shape).masked_fill(hidden, torch.finfo(torch.float32).min)[:, None, None]
+    pixels = (images().float() / 255 - backbone.mean) / backbone.std
+    expected = backbone.encoder(pixels, attention_mask=mask).last_hidden_state[:, 0]
+    torch.testing.assert_close(found, expected, atol=1e-3, rtol=1e-3)
