@@ -18,7 +18,7 @@ from cuter.paper.figures import FIGURES, draw_figures
 from cuter.paper.figures.curves import map_after_tasks
 from cuter.paper.figures.dependence import dependences
 from cuter.paper.figures.source import finished_rows
-from cuter.paper.figures.style import looks, spread_out
+from cuter.paper.figures.style import looks, lowered, spread_out
 from cuter.paper.jobs import Job
 from cuter.paper.suite import Row, Suite
 from cuter.settings import validated
@@ -154,6 +154,11 @@ def test_rows_are_told_apart_by_colour_or_mark() -> None:
     rows = [Row(name=f"row {number}", method="rs", kind=kind) for number, kind in enumerate(kinds)]
     found = looks(rows)
     assert len({(look.colour, look.marker) for look in found.values()}) == len(rows)
+
+
+def test_names_stay_below_the_title() -> None:
+    assert lowered([0.2, 0.95, 1.1, 1.0], 0.1, 1.0) == pytest.approx([0.2, 0.8, 1.0, 0.9])
+    assert lowered([0.2, 0.5], 0.1, 1.0) == [0.2, 0.5]
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=20), st.floats(0.1, 10))

@@ -26,7 +26,8 @@ def draw_localisation(rows: Sequence[RowRuns]) -> Any:
     if not panels:
         return None
     look = looks([runs.row for runs in rows])
-    figure = new_figure(5 * len(panels), 3.2)
+    most = max(map(len, panels.values()))
+    figure = new_figure(5 * len(panels), max(3.2, 0.2 * most + 1))
     for axes, (title, found) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels.items(), strict=True):
         ends = [(curve(axes, points, look[name]), name, look[name]) for name, points in found.items()]
         last = round(max(max(points) for points in found.values()))

@@ -96,7 +96,7 @@ def name_at_right(axes: Any, ends: Sequence[tuple[float, str, Look]]) -> None:
     low, high = axes.get_ylim()
     inches = axes.figure.get_figheight() * 0.75  # what titles and labels leave of it, about
     line = LINE * MEDIUM / 72 * (high - low) / inches
-    places = spread_out([height for height, _, _ in ends], line)
+    places = lowered(spread_out([height for height, _, _ in ends], line), line, high)
     right = axes.get_xlim()[1]
     for (height, name, look), place in zip(ends, places, strict=True):
         leader = {
@@ -135,6 +135,15 @@ def spread_out(heights: Sequence[float], gap: float) -> list[float]:
         bottom = _bottom(group, heights, gap)
         for number, place in enumerate(group):
             found[place] = bottom + number * gap
+    return found
+
+
+def lowered(heights: Sequence[float], gap: float, highest: float) -> list[float]:
+    """Move heights down as far as it takes to keep all below `highest`, and `gap` apart: a title is above it."""
+    found, limit = list(heights), highest
+    for place in sorted(range(len(found)), key=lambda place: -found[place]):
+        found[place] = min(found[place], limit)
+        limit = found[place] - gap
     return found
 
 
