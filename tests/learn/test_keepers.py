@@ -7,13 +7,14 @@ import torch
 
 from cuter.backbone import Backbone
 from cuter.errors import ConfigError
-from cuter.learn.cutouts import CutOuts
+from cuter.learn.cutouts import Boxes, CutOuts
 from cuter.learn.keepers import WantedVectors, WholeImages, residuals
 from cuter.learn.learner import Learner
 from cuter.learn.losses import asymmetric_loss
 from cuter.learn.model import View
 from cuter.learn.selection import Candidates, Verdicts
 from cuter.stream.batch import Batch
+from cuter.stream.resize import resize
 
 BOTH = WantedVectors(frozenset({"embedding", "residual"}), asymmetric_loss)
 
@@ -94,12 +95,14 @@ def test_cut_outs_come_with_what_their_own_forward_says(tiny: Backbone) -> None:
     batch = Batch.of(images(2), [["a"], ["b"]], known=["a", "b"])
     one.observe(batch)
     one.observe(Batch.of(images(1), [["c"]], known=["c"]))
-    keeper = CutOuts(one.model, lambda c: Verdicts(torch.tensor([1, 0]), ["kept", "kept"]), BOTH)
+    keeper = CutOuts(one.model, Boxes(), lambda c: Verdicts(torch.tensor([1, 0]), ["kept", "kept"]), BOTH)
     aligned = one._align(batch)
     boxes = torch.tensor([[[2, 3, 12, 20]], [[0, 0, 9, 9]]])
     view = View(torch.zeros(2, 3), torch.zeros(2, 32), torch.zeros(2, 1, 4), (1, 1), boxes=boxes)
     kept = keeper(aligned, view).items
-    seen = keeper._look([aligned.images[0, :, 3:20, 2:12], aligned.images[1, :, :9, :9]], 32)
+    crops = [aligned.images[:1, :, 3:20, 2:12], aligned.images[1:, :, :9, :9]]
+    with one.model.looking():
+        seen = one.model(torch.cat([resize(crop, 32) for crop in crops]))
     for row, item in enumerate(kept):
         assert item.known.tolist() == [True, True, False]
         residual = own_gradient(seen.logits[row], item.labels, torch.ones(3, dtype=torch.bool))

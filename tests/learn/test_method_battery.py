@@ -275,12 +275,12 @@ def test_a_teacher_costs_one_look_at_the_stream_batch_and_no_gradient(
     looks: Counter[str] = Counter()
     forward = type(one.backbone).forward
 
-    def counting(self: Backbone, images: torch.Tensor) -> Any:
+    def counting(self: Backbone, images: torch.Tensor, visible: torch.Tensor | None = None) -> Any:
         who = "own" if self is one.backbone else "earlier"
         if who == "earlier" and (one.localiser is None or self is not one.localiser.backbone):
             assert not torch.is_grad_enabled()
             looks[who] += len(images)
-        return forward(self, images)
+        return forward(self, images, visible)
 
     monkeypatch.setattr(type(one.backbone), "forward", counting)
     one.observe(batch(4, ["dog"], 2))
