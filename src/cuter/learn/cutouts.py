@@ -15,7 +15,7 @@ from cuter.learn.selection import KEPT, OTHER_LABEL, TWO_LABELS, UNSURE, Candida
 from cuter.memory import Item
 from cuter.memory.patches import pack
 from cuter.stream.batch import Batch
-from cuter.stream.resize import resize
+from cuter.stream.resize import enlarged
 
 NO_REGION, WHOLE_IMAGE = "no region", "whole image"
 OUTCOMES = (KEPT, NO_REGION, OTHER_LABEL, UNSURE, TWO_LABELS)
@@ -54,8 +54,8 @@ class Boxes:
 
     def look(self, model: Model, images: Tensor, found: list[tuple[int, Box]]) -> View:
         """Look at the resized boxes."""
-        crops = [resize(images[index, None, :, y1:y2, x1:x2], images.shape[-1]) for index, (x1, y1, x2, y2) in found]
-        view: View = model(torch.cat(crops))
+        indices, boxes = zip(*found, strict=True)
+        view: View = model(enlarged(images[list(indices)], boxes))
         return view
 
     def kept(self, image: Tensor, region: Box) -> dict[str, Any]:

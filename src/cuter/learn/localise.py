@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 import torch
 
+from cuter.backbone import Features
 from cuter.cut import CutSettings, Localiser, Regions, mask_cut
 from cuter.learn.model import View
 from cuter.stream.augment import Augmented
@@ -44,8 +45,8 @@ class FrozenRegions:
         return with_regions(found, seen, view)
 
 
-def own_regions(view: View, cut: CutSettings, rounds: int) -> Regions:
-    """Cut the patch features of a view: no further forward, and no gradient."""
+def own_regions(view: View | Features, cut: CutSettings, rounds: int) -> Regions:
+    """Cut the patch features of a forward: no further forward, and no gradient."""
     patches = view.patches.detach()
     return mask_cut(patches, view.grid, rounds, cut.tau, centre=cut.centre, loops=cut.loops)
 

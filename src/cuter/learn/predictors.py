@@ -13,9 +13,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from cuter.cut import CutSettings, mask_cut
+from cuter.cut import CutSettings
+from cuter.learn.localise import own_regions
 from cuter.learn.model import Model
-from cuter.stream.resize import resize
+from cuter.stream.resize import enlarged
 
 LARGEST = 0.4  # share of the patches: a larger region shows little that the image did not (docs/predict.md)
 
@@ -81,20 +82,14 @@ class RegionPredictor:
         """Score uint8 images (B, 3, H, W) of the model's size."""
         features = self.model.backbone(images)
         whole = self.model.head.judge(features)
-        found = mask_cut(features.patches, features.grid, 1, self.cut.tau, centre=self.cut.centre, loops=self.cut.loops)
+        found = own_regions(features, self.cut, rounds=1)
         is_small = found.found[:, 0] & (found.masks.float().mean(dim=(1, 2, 3)) < LARGEST)
         height, width = images.shape[2:]
         boxes = found.pixel_boxes(height, width)[is_small, 0]
         best, shown = whole.clone(), whole.new_zeros(*whole.shape, 4)
         if len(boxes):
-            regions = self.model.judge(enlarged(images[is_small], boxes))
+            regions = self.model.judge(enlarged(images[is_small], boxes.tolist()))
             best[is_small] = torch.maximum(whole[is_small], regions)
             shares = boxes / boxes.new_tensor([width, height] * 2)
             shown[is_small] = shares.unsqueeze(1) * (regions > whole[is_small]).unsqueeze(2)
         return RegionScores(torch.sigmoid(whole.float()), torch.sigmoid(best.float()), shown)
-
-
-def enlarged(images: Tensor, boxes: Tensor) -> Tensor:
-    """Return what is in one box (k, 4) of each image (k, 3, S, S), as large as the image."""
-    rows = zip(images, boxes.tolist(), strict=True)
-    return torch.cat([resize(image[None, :, y1:y2, x1:x2], image.shape[-1]) for image, (x1, y1, x2, y2) in rows])
