@@ -10,6 +10,7 @@ from scipy import stats
 
 from cuter.paper import tables
 from cuter.paper.cells import interval_caution
+from cuter.paper.columns import read_figures
 from cuter.paper.orderings import orderings
 from cuter.paper.page import _table
 from cuter.paper.results import Results
@@ -219,3 +220,10 @@ def test_narrow_terminals_cut_no_digit_and_no_name(width: int) -> None:
     assert {"85.1±1.0", "80.0±1.0", "+4.1", "CUTER"} <= told
     assert told <= set(text[width].split())
     assert "…" not in text[width]
+
+
+def test_figures_with_regions_are_read_where_a_run_has_them() -> None:
+    whole = {"last": {"map": 70.0}}
+    assert read_figures(whole, [{}], ("last.map", "regions.last.map")) == {"last.map": 70.0, "regions.last.map": None}
+    both = whole | {"regions": {"last": {"map": 71.0}}}
+    assert read_figures(both, [{}], ("last.map", "regions.last.map")) == {"last.map": 70.0, "regions.last.map": 71.0}

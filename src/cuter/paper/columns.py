@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from cuter.measure.metrics import FIGURES
@@ -39,28 +39,29 @@ def _scores(when: str, told: str) -> dict[str, Column]:
     return {f"{when}.{figure}": column(figure) for figure in FIGURES}
 
 
-def _scores_with_regions(when: str, told: str) -> dict[str, Column]:
-    def column(figure: str) -> Column:
-        definition = f"{FIGURES[figure]}, {told}, predicted from the image and its regions"
-        return Column(
-            f"{when} {_short(figure)}, regions",
-            definition,
-            lambda s, _: s["regions"][when][figure] if "regions" in s else None,
-            ranked=True,
+def _with_regions(columns: dict[str, Column]) -> dict[str, Column]:
+    """Return the same columns of a prediction with regions; a run that was tested without has no such figure."""
+
+    def column(whole: Column) -> Column:
+        return replace(
+            whole,
+            label=f"{whole.label}, regions",
+            definition=f"{whole.definition}, predicted from the image and its regions",
+            read=lambda s, t: whole.read(s["regions"], t) if "regions" in s else None,
         )
 
-    return {f"regions.{when}.{figure}": column(figure) for figure in FIGURES}
+    return {f"regions.{name}": column(whole) for name, whole in columns.items()}
 
 
 def _short(figure: str) -> str:
     return {"map": "mAP", "cf1": "CF1", "of1": "OF1"}[figure[:3]]
 
 
+WHOLE = _scores("average", "mean over the tests after each task") | _scores("last", "after the last task")
+
 COLUMNS: dict[str, Column] = {
-    **_scores("average", "mean over the tests after each task"),
-    **_scores("last", "after the last task"),
-    **_scores_with_regions("average", "mean over the tests after each task"),
-    **_scores_with_regions("last", "after the last task"),
+    **WHOLE,
+    **_with_regions(WHOLE),
     "forgetting": Column(
         "forgetting", "best earlier AP minus last AP, mean over classes", lambda s, _: s["mean_forgetting"]
     ),
