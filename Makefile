@@ -8,12 +8,16 @@ STAMP  := $(VENV)/.installed
 
 install: $(STAMP)
 
-# Exact pins first, then the package itself without looking for anything newer. Python compiles what is ever imported;
-# to compile all of it here would take longer than to install it.
+# Exact pins first, in two halves at once, then the package itself; nothing newer is looked for. Python compiles what is
+# ever imported; to compile all of it here would take longer than to install it.
+PIP := $(BIN)/python -m pip install --quiet --no-deps
+
 $(STAMP): requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile --requirement requirements.lock
-	$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	awk 'NR % 2' requirements.lock > $(VENV)/odd.txt && awk 'NR % 2 == 0' requirements.lock > $(VENV)/even.txt
+	$(PIP) --no-compile --requirement $(VENV)/odd.txt & odd=$$!; \
+	$(PIP) --no-compile --requirement $(VENV)/even.txt && wait $$odd
+	$(PIP) --no-build-isolation --editable .
 	touch $@
 
 demo: install
@@ -29,8 +33,9 @@ lint: install
 test: install
 	$(MAKE) --no-print-directory --jobs 2 lint pytest
 
+# One process more than two cores: some tests wait for other processes, for a browser, or for a cluster.
 pytest: install
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations=25
+	$(BIN)/python -m pytest -n 3 --dist loadgroup --durations=25
 
 # The tests of pages look at them in a browser: it and its driver, from the system's packages, where they are missing.
 browser:

@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -31,16 +32,18 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 # What takes long to make is made once: the tests that use it go to one of the processes of the tests.
-COSTLY = ("real_runs", "finished", "untracked", "address", "cuts", "learned", "pretrained")
+COSTLY = ("address", "learned", "real_runs", "finished", "untracked", "cuts", "pretrained", "scenes", "plans")
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
-    """Name the groups of tests that `pytest --dist loadgroup` keeps together."""
+@pytest.hookimpl(wrapper=True)  # before xdist, which reads the names of groups in this hook as well
+def pytest_collection_modifyitems(items: list[pytest.Function]) -> Iterator[None]:
+    """Name the groups of tests that `pytest --dist loadgroup` keeps together, and begin with them: they take longest."""
     for item in items:
-        for name in set(COSTLY) & set(item.fixturenames):
+        if name := next((name for name in COSTLY if name in item.fixturenames), None):
             value = item.callspec.params.get(name, "") if hasattr(item, "callspec") else ""
             item.add_marker(pytest.mark.xdist_group(f"{name} {value}".strip()))
+    items.sort(key=lambda item: item.get_closest_marker("xdist_group") is None)
+    return (yield)
 
 
 def draw_the_same() -> None:
