@@ -37,7 +37,7 @@ COSTLY = ("address", "learned", "real_runs", "finished", "untracked", "cuts", "p
 
 @pytest.hookimpl(wrapper=True)  # before xdist, which reads the names of groups in this hook as well
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> Iterator[None]:
-    """Name the groups of tests that `pytest --dist loadgroup` keeps together, and begin with them: they take longest."""
+    """Name the groups of tests that `pytest --dist loadgroup` keeps together, and begin with them: they take long."""
     for item in items:
         if name := next((name for name in COSTLY if name in item.fixturenames), None):
             value = item.callspec.params.get(name, "") if hasattr(item, "callspec") else ""

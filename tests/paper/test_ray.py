@@ -43,6 +43,7 @@ def address() -> Iterator[str]:
     """Where the cluster is; its head carries out runs, too."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_worker_niceness", "0")  # or other tests on these cores would keep its runs waiting
         small = {"num_cpus": 1, "object_store_memory": 100 << 20}
         cluster = Cluster(initialize_head=True, head_node_args=small | {"include_dashboard": False})
         cluster.add_node(**small)
