@@ -33,9 +33,8 @@ lint: install
 test: install
 	$(MAKE) --no-print-directory --jobs 2 lint pytest
 
-# One process more than two cores: some tests wait for other processes, for a browser, or for a cluster.
 pytest: install
-	$(BIN)/python -m pytest -n 3 --dist loadgroup --durations=25
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --durations=25
 
 # The tests of pages look at them in a browser: it and its driver, from the system's packages, where they are missing.
 browser:

@@ -4,7 +4,6 @@ import copy
 import json
 import pickle
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -220,49 +219,32 @@ def test_another_seed_another_learner(tiny: Backbone, method: str) -> None:
 
 
 @methods
-def test_save_and_load_goes_on_exactly(tiny: Backbone, method: str, tmp_path: Path) -> None:
-    """Saved in the middle of a task, with all that a teacher and a head have noted; and over an older save."""
+def test_copies_go_on_exactly_and_on_their_own(tiny: Backbone, method: str, tmp_path: Path) -> None:
+    """Copied, sent to a worker process, or saved over an older save and loaded, in the middle of a task.
+
+    Copies have all that a teacher and a head have noted. None learns from what another is shown, and all become the
+    same when they are shown the same.
+    """
     one = learner(tiny, method, augment="flip")
     one.save(tmp_path / "saved")
     three_tasks(one)
     one.save(tmp_path / "saved")
-    two = Learner.load(tmp_path / "saved", device="cpu")
-    assert_same(flat(one.state_dict()), flat(two.state_dict()))
-    for number, names in enumerate([["tree", "cat"], ["boat"], ["boat"]]):
-        for both in (one, two):
-            both.observe(batch(4, names, 10 + number))
-    assert torch.equal(weights(one), weights(two))
-    assert [kept.id for kept in one.memory.items] == [kept.id for kept in two.memory.items]
-    assert one.predict(batch(2, ["x"]).images) == two.predict(batch(2, ["x"]).images)
-
-
-def sent(one: Learner) -> Learner:
-    """As it arrives in a worker process."""
-    received: Learner = pickle.loads(pickle.dumps(one))
-    return received
-
-
-@methods
-@pytest.mark.parametrize("copied", [copy.deepcopy, sent])
-def test_a_copy_goes_on_exactly_and_on_its_own(
-    tiny: Backbone, method: str, copied: Callable[[Learner], Learner]
-) -> None:
-    """Neither learns from what the other is shown, and both become the same when they are shown the same."""
-    one = learner(tiny, method, augment="flip")
-    for number, names in enumerate([["cat", "dog"], ["car"], ["car", "bus"]]):
-        one.observe(batch(3, names, number))
-    two = copied(one)
+    before = state_of(one)
+    copies = [copy.deepcopy(one), pickle.loads(pickle.dumps(one)), Learner.load(tmp_path / "saved", device="cpu")]
+    for made in copies:
+        assert_same(state_of(made), before)
 
     def learn_on(some: Learner) -> dict[str, Any]:
-        for number, names in enumerate([["bus"], ["cat", "tree"]]):
+        for number, names in enumerate([["tree", "cat"], ["boat"], ["boat"]]):
             some.observe(batch(3, names, 10 + number))
         return state_of(some)
 
-    before = state_of(one)
-    after = learn_on(two)
+    first = learn_on(copies[0])
     assert_same(state_of(one), before)
-    assert_same(learn_on(one), after)
-    assert_same(state_of(two), after)
+    for other in (*copies[1:], one):
+        assert_same(learn_on(other), first)
+    assert_same(state_of(copies[0]), first)
+    assert one.predict(batch(2, ["x"]).images) == copies[2].predict(batch(2, ["x"]).images)
 
 
 @methods
