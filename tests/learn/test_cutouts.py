@@ -13,7 +13,7 @@ from cuter.backbone.families import build, make_config
 from cuter.backbone.preprocessing import Preprocessing
 from cuter.cut import CutSettings, Localiser
 from cuter.errors import ConfigError
-from cuter.learn.cutouts import NO_REGION, OUTCOMES, WHOLE_IMAGE, Boxes, CutOuts, Patches
+from cuter.learn.cutouts import NO_PLACE, NO_REGION, OUTCOMES, WHOLE_IMAGE, Boxes, CutOuts, Patches
 from cuter.learn.keepers import WantedVectors
 from cuter.learn.learner import Learner
 from cuter.learn.losses import asymmetric_loss
@@ -133,6 +133,19 @@ def test_nothing_found_costs_no_forward() -> None:
     assert model.calls == []
 
 
+def test_nothing_is_looked_at_for_which_memory_has_no_place() -> None:
+    images = torch.stack([scene(("red", THING)), scene(("green", THING)), scene(("blue", THING))])
+    batch = Batch.of(images, [["red"], ["green"], ["blue", "green"]], known=NAMES)
+    invited = torch.tensor([[False] * 3, [False, True, False], [False, True, False]])
+    model = SeesColours()
+    keeper = CutOuts(model, Boxes(), relative_to_image, NOTHING_WANTED, invites=lambda labels: labels & invited)
+    kept = keeper(batch, view_of(batch, [[THING]] * 3))
+    assert model.calls == [2]
+    assert [item.id for item in kept.items] == ["1"]
+    assert kept.invited
+    assert +kept.selection == Counter({KEPT: 1, NO_PLACE: 2}), "red was not looked at, blue was, for green"
+
+
 def test_whole_images_stand_in_for_classes_that_starve() -> None:
     images = torch.stack([scene(("red", THING)), scene(), scene(), scene()])
     batch = Batch.of(images, [["red"], ["red"], ["green"], []], known=NAMES)
@@ -158,7 +171,7 @@ def test_cut_outs_lie_where_they_say_whatever_the_augmentation(gazing: Backbone,
         "cuter", backbone=gazing, device="cpu", localiser=localiser, augment=augment, fallback="none", replay_size=2
     )
     offered: list[Item] = []
-    one.memory.offer = offered.extend  # type: ignore[method-assign]
+    one.memory.offer = lambda items, **_: offered.extend(items)  # type: ignore[method-assign]
     generator = torch.Generator().manual_seed(0)
     for _ in range(6):
         images = torch.randint(0, 90, (6, 3, 64, 64), dtype=torch.uint8, generator=generator)

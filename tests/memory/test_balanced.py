@@ -57,6 +57,28 @@ def test_an_offer_follows_that_probability() -> None:
     assert abs(entered - repeats * 0.75) < 4.5 * math.sqrt(repeats * 0.75 * 0.25)
 
 
+def test_an_invitation_is_drawn_with_that_probability_and_holds() -> None:
+    memory = filled({0: 8, 1: 2, 2: 5})
+    repeats = 2000
+    labels = torch.tensor([[True, True, False, True]]).repeat(repeats, 1)
+    invited = memory.invites(labels, largest=1)
+    assert invited is not None
+    for label, probability in enumerate((0, 1 - 2 / 8, 0, 1)):  # nothing shows class 2, and class 3 is new
+        expected = repeats * probability
+        assert abs(int(invited[:, label].sum()) - expected) <= 4.5 * math.sqrt(expected * (1 - probability))
+    memory.offer([item({1}, f"new {number}") for number in range(4)], invited=True)
+    assert {"new 0", "new 1", "new 2", "new 3"} <= {kept.id for kept in memory.items}
+    assert memory.pixels == memory.budget
+
+
+def test_all_are_invited_while_there_is_room() -> None:
+    labels = torch.tensor([[True, False], [True, True]])
+    invited = filled({0: 3}, room=2).invites(labels, largest=2)
+    assert invited is not None
+    assert torch.equal(invited, labels)
+    assert filled({0: 3}, room=1).invites(labels, largest=2).tolist() == [[False, False], [False, True]]  # type: ignore[union-attr]
+
+
 def test_random_items_of_the_most_frequent_class_leave() -> None:
     left: Counter[str] = Counter()
     for seed in range(800):

@@ -17,13 +17,14 @@ from cuter.memory.patches import pack
 from cuter.stream.batch import Batch
 from cuter.stream.resize import enlarged
 
-NO_REGION, WHOLE_IMAGE = "no region", "whole image"
-OUTCOMES = (KEPT, NO_REGION, OTHER_LABEL, UNSURE, TWO_LABELS)
+NO_REGION, NO_PLACE, WHOLE_IMAGE = "no region", "no place in memory", "whole image"
+OUTCOMES = (KEPT, NO_REGION, OTHER_LABEL, UNSURE, TWO_LABELS, NO_PLACE)
 
 Select = Callable[[Candidates], Verdicts]
 Box = tuple[int, int, int, int]
 Region = TypeVar("Region")
 Lacks = Callable[[int], Tensor]  # which of so many classes memory lacks, (C,)
+Invites = Callable[[Tensor], Tensor | None]  # which labels of images (B, C) memory has a place for
 
 
 class Shape(Protocol[Region]):
@@ -97,31 +98,46 @@ class CutOuts:
     """
 
     def __init__(
-        self, model: Model, shape: Shape[Any], select: Select, vectors: WantedVectors, lacks: Lacks | None = None
+        self,
+        model: Model,
+        shape: Shape[Any],
+        select: Select,
+        vectors: WantedVectors,
+        lacks: Lacks | None = None,
+        invites: Invites | None = None,
     ):
         self.model = model
         self.shape = shape
         self.select = select
         self.vectors = vectors  # that items must come with
         self.lacks = lacks  # if given, whole images stand in for cut-outs of these classes
+        self.invites = invites  # if given, nothing is looked at for which memory has no place
 
     def __call__(self, batch: Batch, view: View) -> Kept:
         """Offer the certain cut-outs and, in place of those that are missing, whole images of classes that starve."""
-        items, of, selection = self._cut_outs(batch, view)
+        labels = batch.labels.cpu()
+        invited = self.invites(labels) if self.invites else None
+        wanted = labels if invited is None else invited
+        items, of, selection = self._cut_outs(batch, view, wanted)
         if self.lacks is not None and batch.names:
-            starves = (batch.labels.cpu() & self.lacks(batch.labels.shape[1])).any(dim=1)
+            starves = (wanted & self.lacks(labels.shape[1])).any(dim=1)
             starves[of] = False
             whole = WholeImages(self.vectors)(batch, view).items
             instead = [item for item, is_lacking in zip(whole, starves.tolist(), strict=True) if is_lacking]
             items, selection[WHOLE_IMAGE] = [*items, *instead], len(instead)
-        return Kept(items, selection)
+        return Kept(items, selection, invited is not None)
 
-    def _cut_outs(self, batch: Batch, view: View) -> tuple[list[Item], list[int], Counter[str]]:
-        """Look at all cut-outs once more, in one forward: return the certain ones, their images, and the counts."""
+    def _cut_outs(self, batch: Batch, view: View, wanted: Tensor) -> tuple[list[Item], list[int], Counter[str]]:
+        """Look at cut-outs once more, all in one forward: return the certain ones, their images, and the counts.
+
+        What is wanted (B, C) are the labels that memory has a place for.
+        """
         assert view.boxes is not None
-        found = self.shape.found(view)
+        everything = self.shape.found(view)
+        found = [(index, region) for index, region in everything if wanted[index].any()]
         selection = Counter(dict.fromkeys(OUTCOMES, 0))
-        selection[NO_REGION] = view.boxes.shape[0] * view.boxes.shape[1] - len(found)
+        selection[NO_REGION] = view.boxes.shape[0] * view.boxes.shape[1] - len(everything)
+        selection[NO_PLACE] = len(everything) - len(found)
         if not found or not batch.names:
             return [], [], selection
         of = [index for index, _ in found]
@@ -134,11 +150,16 @@ class CutOuts:
             known=batch.known[of],
         )
         verdicts = self.select(candidates)
-        selection.update(verdicts.reasons)
         shown = F.one_hot(verdicts.columns, len(batch.names)).bool()
+        has_place = (shown.cpu() & wanted[of]).any(dim=1).tolist()
+        reasons = [
+            NO_PLACE if reason == KEPT and not place else reason
+            for reason, place in zip(verdicts.reasons, has_place, strict=True)
+        ]
+        selection.update(reasons)
         vectors = self.vectors(seen, shown, torch.ones_like(shown))  # replay too says: this class alone
         labels, known = shown.cpu(), candidates.known.cpu()
-        certain = [n for n, reason in enumerate(verdicts.reasons) if reason == KEPT]
+        certain = [n for n, reason in enumerate(reasons) if reason == KEPT]
         items = [
             Item(
                 labels=labels[n],

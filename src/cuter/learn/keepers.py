@@ -15,10 +15,14 @@ from cuter.stream.batch import Batch
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Items for memory, and what became of all that was considered: how many were kept, and refused for what."""
+    """Items for memory, and what became of all that was considered: how many were kept, and refused for what.
+
+    invited: memory was asked before they were made, so that all of them enter.
+    """
 
     items: Sequence[Item]
     selection: Counter[str] = field(default_factory=Counter)
+    invited: bool = False
 
 
 Keeper = Callable[[Batch, View], Kept]

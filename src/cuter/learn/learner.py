@@ -149,7 +149,7 @@ class Learner:
             kept = self.keeper(batch, view)  # before the step: images and cut-outs are seen by the same model
             self._step(loss)
             self.memory.refresh(drawn, self.vectors(replayed, replay.labels, replay.known))
-            self.memory.offer(kept.items)
+            self.memory.offer(kept.items, invited=kept.invited)
             self.model.head.follow(batch, view.embedding, lesson.opinion)
             self.model.head.follow_replay(replay, replayed.embedding)
         return Step(len(batch), len(replay), loss.item(), kept.selection)

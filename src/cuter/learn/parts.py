@@ -21,7 +21,7 @@ from cuter.learn.localise import FrozenRegions, NoRegions, OwnRegions
 from cuter.learn.model import Model, View
 from cuter.learn.regularise import PatchTerm, SeparationTerm, SumOfTerms, Term
 from cuter.learn.regularisers import WEIGHTS
-from cuter.learn.selection import AsPrinted, AsPublished, Lacking, relative_to_image
+from cuter.learn.selection import AsPrinted, AsPublished, Invited, Lacking, relative_to_image
 from cuter.learn.settings import LEARNER, PRETRAINED, LearnerSettings
 from cuter.memory import Memory
 from cuter.stream.augment import Augmented
@@ -101,12 +101,16 @@ def make_keeper(settings: LearnerSettings, model: Model, memory: Memory, vectors
         "relative": relative_to_image,
         "published": AsPublished(memory),
     }
-    lacks = Lacking(memory) if settings.fallback == "whole-image" else None
-    if settings.cutout_shape == "boxes":
-        return CutOuts(model, Boxes(), selections[settings.selection], vectors, lacks)
-    if model.backbone.is_cnn:
+    if settings.cutout_shape == "patches" and model.backbone.is_cnn:
         raise ConfigError(
             f"{model.backbone.name} is a CNN, which has no patches that could be left out: cut-outs must be boxes "
             "(cutout_shape)"
         )
-    return CutOuts(model, Patches(), selections[settings.selection], vectors, lacks)
+    return CutOuts(
+        model,
+        Boxes() if settings.cutout_shape == "boxes" else Patches(),
+        selections[settings.selection],
+        vectors,
+        lacks=Lacking(memory) if settings.fallback == "whole-image" else None,
+        invites=Invited(memory, model.backbone.image_size**2),
+    )

@@ -125,6 +125,18 @@ class Lacking:
         return lacking(self.memory.counts(classes))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Invited:
+    """Which labels of images memory has a place for; None: it decides when it sees the items."""
+
+    memory: Memory
+    pixels: int  # of a whole image
+
+    def __call__(self, labels: Tensor) -> Tensor | None:
+        """Ask for the labels (B, C) of some images."""
+        return self.memory.invites(labels, self.pixels)
+
+
 def thresholds_by_frequency(counts: Tensor, scarce: float, frequent: float) -> Tensor:
     """Return τ1 (`scarce`) for classes that memory holds less than half as often as its most frequent, else τ2."""
     return torch.where(2 * counts < counts.max(), scarce, frequent)

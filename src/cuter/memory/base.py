@@ -57,21 +57,43 @@ class Memory(ABC):
     def victim(self) -> int:
         """Return the slot that is emptied next."""
 
-    def offer(self, items: Sequence[Item]) -> None:
-        """Show new items to memory: all enter while there is room, then the policy decides."""
+    def invites(self, labels: Tensor, largest: int) -> Tensor | None:
+        """Draw which labels of some images (B, C) an item may be made of, before anybody makes it.
+
+        A policy that looks at nothing but the class can draw so early, and what would not enter need not be made: what
+        is made then is offered as `invited`. None: the policy decides only when items are offered.
+
+        Args:
+            labels: (B, C), what the images show.
+            largest: pixels of the largest item that can be made.
+        """
+        return None
+
+    def offer(self, items: Sequence[Item], *, invited: bool = False) -> None:
+        """Show new items to memory: all enter while there is room, then the policy decides, or has decided before."""
         for name in sorted(self.wants):
             if any(getattr(item, name) is None for item in items):
                 raise BatchError(f"this memory policy needs items that come with: {', '.join(sorted(self.wants))}")
-        self.consider(items)
+        if not invited:
+            self.consider(items)
+            return
+        for offered in items:
+            item = self.arrive(offered)
+            if item is not None:
+                self.enter(item)
 
     def consider(self, items: Sequence[Item]) -> None:
         """Decide about items, one after the other."""
         for offered in items:
             item = self.arrive(offered)
             if item is not None and (self.fits(item) or self.admits(item)):
-                while not self.fits(item):
-                    self.remove(self.victim())
-                self.add(item)
+                self.enter(item)
+
+    def enter(self, item: Item) -> None:
+        """Add an item; others leave where there is no room."""
+        while not self.fits(item):
+            self.remove(self.victim())
+        self.add(item)
 
     def arrive(self, offered: Item) -> Item | None:
         """Count an item, and return it as it is stored; None if it is larger than the budget."""

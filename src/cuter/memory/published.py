@@ -6,6 +6,7 @@ docs/departures.md lists the faults; the correct policies are in files of their 
 from collections.abc import Sequence
 
 import torch
+from torch import Tensor
 
 from cuter.memory.balanced import Balanced
 from cuter.memory.base import MEMORIES
@@ -39,6 +40,10 @@ class CappedBalanced(Balanced):
     The share is the budget divided by the number of classes that somebody looked for. Beyond it a new item takes the
     place of one of its own class.
     """
+
+    def invites(self, labels: Tensor, largest: int) -> Tensor | None:
+        """Decide only about items: whether one replaces another depends on its size."""
+        return None
 
     def consider(self, items: Sequence[Item]) -> None:
         """Let an item of a class beyond its share replace one of that class, then decide as usual."""
