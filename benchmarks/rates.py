@@ -13,7 +13,7 @@ features (the rate of the backbone) is not part of it.
 
 import argparse
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -98,11 +98,14 @@ class Experiment:
         self.tasks = make_tasks(TASKS, dataset.classes)
         self.memory = given.memory
 
-    def run(self, method: str, seed: int, **settings: Any) -> tuple[float, float]:
-        """Learn the stream and return average and last mAP in percent."""
+    def run(
+        self, method: str, seed: int, prepare: Callable[[Learner], None] = lambda _: None, **settings: Any
+    ) -> tuple[float, float]:
+        """Learn the stream and return average and last mAP in percent. `prepare` may change the learner first."""
         correlation.EVIDENCE = settings.pop("evidence", correlation.EVIDENCE)
         common = {"method": method, "seed": seed, "augment": "none", "memory_images": self.memory, "replay_size": 6}
         learner = Learner(validated(LearnerSettings, common | settings), self.backbone, "cpu")  # type: ignore[arg-type]
+        prepare(learner)
         results = []
         for visits, task, seen in zip(
             plan_stream(self.train, self.tasks, seed), self.tasks, with_all_before(self.tasks), strict=True

@@ -119,7 +119,11 @@ def test_a_region_of_something_else_is_refused() -> None:
 def test_images_are_told_apart_also_if_their_names_are_not() -> None:
     batch = Batch.of(torch.stack([scene(("red", THING)), scene()]), [["red"]] * 2, known=NAMES, ids=["same", "same"])
     keeper = CutOuts(
-        SeesColours(), Boxes(), relative_to_image, NOTHING_WANTED, lambda classes: torch.tensor([True, False, False])
+        SeesColours(),
+        Boxes(),
+        relative_to_image,
+        NOTHING_WANTED,
+        lacks=lambda classes: torch.tensor([True, False, False]),
     )
     assert [item.box for item in keeper(batch, view_of(batch, [[THING], [NOTHING]])).items] == [THING, None]
 
@@ -150,7 +154,11 @@ def test_whole_images_stand_in_for_classes_that_starve() -> None:
     images = torch.stack([scene(("red", THING)), scene(), scene(), scene()])
     batch = Batch.of(images, [["red"], ["red"], ["green"], []], known=NAMES)
     keeper = CutOuts(
-        SeesColours(), Boxes(), relative_to_image, NOTHING_WANTED, lambda classes: torch.tensor([True, False, False])
+        SeesColours(),
+        Boxes(),
+        relative_to_image,
+        NOTHING_WANTED,
+        lacks=lambda classes: torch.tensor([True, False, False]),
     )
     kept = keeper(batch, view_of(batch, [[THING], [NOTHING], [NOTHING], [NOTHING]]))
     assert [(item.id, item.box) for item in kept.items] == [("0", THING), ("1", None)]

@@ -19,7 +19,7 @@ from cuter.learn.regularisers import REGULARISERS, WEIGHTS
 from cuter.learn.selection import Candidates
 from cuter.learn.separation import non_sparse_separation
 from cuter.learn.settings import LearnerSettings
-from cuter.learn.targets import surely_absent
+from cuter.learn.targets import AbsentIfSure
 from cuter.memory import MEMORIES, Item, Memory
 from cuter.stream.batch import Batch
 
@@ -120,7 +120,7 @@ def test_how_replay_is_drawn(tiny: Backbone, draw: str, monkeypatch: pytest.Monk
 def test_what_a_stream_image_says_of_unknown_classes(tiny: Backbone) -> None:
     known = torch.tensor([[True, False, False]])
     batch = Batch(images(1), torch.tensor([[True, False, False]]), known, ("a", "b", "c"), ("x",))
-    told = surely_absent(batch, torch.tensor([[3.0, -0.1, 0.1]]))
+    told = AbsentIfSure(0.5)(batch, torch.tensor([[3.0, -0.1, 0.1]]))
     assert told.known.tolist() == [[True, True, False]], "a low score is absent, a high one stays unknown"
     assert told.labels.tolist() == [[True, False, False]]
     for choice, expected in (("ignored", [False, True]), ("absent-if-sure", [True, True])):

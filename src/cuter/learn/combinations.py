@@ -80,6 +80,9 @@ ACTS = {
     "memory_power": WITH_MEMORY,
     "memory_codec": WITH_MEMORY,
     "replay_size": Acts("with memory_images above 0", lambda s: _remembers(s) or not s.replay_size, ("memory_images",)),
+    "absent_below": Acts(
+        "with stream_unknown absent-if-sure", lambda s: s.stream_unknown == "absent-if-sure", ("stream_unknown",)
+    ),
     "replay_draw": WITH_REPLAY,
     "replay_weight": WITH_REPLAY,
     "replay_unknown": Acts(

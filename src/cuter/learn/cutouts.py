@@ -103,6 +103,7 @@ class CutOuts:
         shape: Shape[Any],
         select: Select,
         vectors: WantedVectors,
+        *,
         lacks: Lacks | None = None,
         invites: Invites | None = None,
     ):

@@ -31,6 +31,7 @@ from cuter.learn.parts import (
     make_keeper,
     make_localise,
     make_regulariser,
+    make_stream_target,
     uses_localiser,
 )
 from cuter.learn.predictors import Prediction, RegionPredictor, RegionScores, predictions
@@ -38,7 +39,6 @@ from cuter.learn.recipe import METHODS
 from cuter.learn.replay import as_batch, augmented
 from cuter.learn.saved import find_saved
 from cuter.learn.settings import LearnerSettings
-from cuter.learn.targets import STREAM_TARGETS
 from cuter.learn.teachers import TEACHERS
 from cuter.learn.words import check_word_vectors, vectors_of_names
 from cuter.memory import MEMORIES, Item
@@ -93,7 +93,7 @@ class Learner:
         self.draw = make_draw(settings, self.memory, self.confusion)
         self.vectors = WantedVectors(self.memory.wants, self.criterion)
         self.keeper = make_keeper(settings, self.model, self.memory, self.vectors)
-        self.stream_target = STREAM_TARGETS[settings.stream_unknown]
+        self.stream_target = make_stream_target(settings)
         self.optimizer = torch.optim.AdamW(
             backbone.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True
         )

@@ -23,6 +23,7 @@ from cuter.learn.regularise import PatchTerm, SeparationTerm, SumOfTerms, Term
 from cuter.learn.regularisers import WEIGHTS
 from cuter.learn.selection import AsPrinted, AsPublished, Invited, Lacking, relative_to_image
 from cuter.learn.settings import LEARNER, PRETRAINED, LearnerSettings
+from cuter.learn.targets import AbsentIfSure, Ignored, StreamTarget
 from cuter.memory import Memory
 from cuter.stream.augment import Augmented
 
@@ -84,6 +85,11 @@ def make_regulariser(settings: LearnerSettings, head: Head) -> Term:
     return SumOfTerms(terms)
 
 
+def make_stream_target(settings: LearnerSettings) -> StreamTarget:
+    """Return what stream images say of classes that nobody looked for."""
+    return AbsentIfSure(settings.absent_below) if settings.stream_unknown == "absent-if-sure" else Ignored()
+
+
 def make_draw(settings: LearnerSettings, memory: Memory, confusion: Confusion) -> DrawReplay:
     """Return what draws items to replay."""
     count = settings.replay_size
@@ -108,7 +114,7 @@ def make_keeper(settings: LearnerSettings, model: Model, memory: Memory, vectors
         )
     return CutOuts(
         model,
-        Boxes() if settings.cutout_shape == "boxes" else Patches(),
+        Boxes() if settings.cutout_shape == "boxes" or model.backbone.is_cnn else Patches(),
         selections[settings.selection],
         vectors,
         lacks=Lacking(memory) if settings.fallback == "whole-image" else None,

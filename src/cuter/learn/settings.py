@@ -120,10 +120,10 @@ class LearnerSettings(BaseModel):
         description="Teacher 'soft-graph': weight of old label nodes keeping their cosines to each other.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
-    cutout_shape: Literal["boxes", "patches"] = Field(
+    cutout_shape: Literal["boxes", "patches", "auto"] = Field(
         "boxes",
         description="Cut-outs: boxes around regions, resized to what the model sees, or the patches of regions where "
-        "they are, without the rest of the image; a CNN has boxes only.",
+        "they are, without the rest of the image. auto: patches with a transformer, boxes with a CNN.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
     rounds: int = Field(2, ge=1, le=100, description="Cut-outs: regions looked for in each image.")
@@ -153,7 +153,16 @@ class LearnerSettings(BaseModel):
         "where the model itself gives them a low score.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
-    replay_size: int = Field(6, ge=0, le=10_000, description="Items replayed in each step.")
+    absent_below: float = Field(
+        0.5,
+        gt=0,
+        le=1,
+        description="absent-if-sure: the score below which a class is absent.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
+    replay_size: int = Field(
+        6, ge=0, le=10_000, description="Items replayed in each step.", json_schema_extra=CHOSEN_BY_METHOD
+    )
     replay_weight: float = Field(1.0, ge=0, description="Weight of the loss of replayed items; the stream has 1.")
     replay_draw: Literal["uniform", "by-class", "confused"] = Field(
         "uniform",

@@ -1,31 +1,34 @@
 """Targets answer: what do stream images say of classes that nobody looked for in them?"""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
 from cuter.stream.batch import Batch
 
-SURELY_ABSENT = 0.5  # with the asymmetric loss a score of 0.5 is a probability of 4 % (docs/cuter.md)
+StreamTarget = Callable[[Batch, Tensor], Batch]  # a batch and its logits → the batch with what it says of them
 
 
-def surely_absent(batch: Batch, logits: Tensor) -> Batch:
-    """Say that they are absent where the model itself is sure of it.
+class Ignored:
+    """Says nothing of them."""
+
+    def __call__(self, batch: Batch, logits: Tensor) -> Batch:
+        """Return the batch as it is."""
+        return batch
+
+
+@dataclass(frozen=True, slots=True)
+class AbsentIfSure:
+    """Says that they are absent where the model itself gives them a low score.
 
     Otherwise an image of a new class never says that it shows none of the old ones, and only replay holds their scores
-    down.
+    down. With the asymmetric loss scores are high: one of 0.5 is a probability of 4 % (docs/cuter.md).
     """
-    return replace(batch, known=batch.known | (torch.sigmoid(logits.detach()) < SURELY_ABSENT))
 
+    below: float
 
-def ignored(batch: Batch, logits: Tensor) -> Batch:
-    """Say nothing of them."""
-    return batch
-
-
-STREAM_TARGETS: dict[str, Callable[[Batch, Tensor], Batch]] = {
-    "ignored": ignored,
-    "absent-if-sure": surely_absent,
-}
+    def __call__(self, batch: Batch, logits: Tensor) -> Batch:
+        """Add what is known of old classes."""
+        return replace(batch, known=batch.known | (torch.sigmoid(logits.detach()) < self.below))

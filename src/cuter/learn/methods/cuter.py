@@ -7,14 +7,20 @@ PAPER = {"keeper": "cut-outs", "memory": "balanced"}
 BETTER = {  # what goes beyond the paper; docs/cuter.md tells what each brings
     "selection": "relative",
     "fallback": "whole-image",
-    "replay_draw": "by-class",
     "stream_unknown": "absent-if-sure",
 }
-CUTER = PAPER | BETTER
-CUTREP = {"keeper": "cut-outs", "selection": "relative"}  # all else is as in the methods that it is compared with
+PATCHES = {"cutout_shape": "auto"}
+CUTER = PAPER | BETTER | PATCHES | {"absent_below": 0.7, "replay_size": 12}  # which cost less than 6 whole images
+CUTREP = {"keeper": "cut-outs", "selection": "relative"} | PATCHES  # all else is as in what it is compared with
 
 METHODS.register("cuter")(
     Recipe("Replays cut-outs that are certain to show one class, from a memory that balances the classes.", CUTER)
+)
+METHODS.register("cuter-boxes")(
+    Recipe(
+        "CUTER as it was before its cut-outs were patches: boxes around regions, resized.",
+        PAPER | BETTER | {"replay_draw": "by-class"},
+    )
 )
 METHODS.register("cuter-paper")(Recipe("CUTER to the letter of the paper: Algorithm 1 with Eq. 2.", PAPER))
 METHODS.register("cuter-frozen")(
