@@ -176,7 +176,13 @@ def gazing() -> Backbone:
 def test_cut_outs_lie_where_they_say_whatever_the_augmentation(gazing: Backbone, localiser: str, augment: str) -> None:
     """Every offered cut-out is the part of its image, as it came, that its box names."""
     one = Learner.create(
-        "cuter", backbone=gazing, device="cpu", localiser=localiser, augment=augment, fallback="none", replay_size=2
+        "cuter-boxes",
+        backbone=gazing,
+        device="cpu",
+        localiser=localiser,
+        augment=augment,
+        fallback="none",
+        replay_size=2,
     )
     offered: list[Item] = []
     one.memory.offer = lambda items, **_: offered.extend(items)  # type: ignore[method-assign]

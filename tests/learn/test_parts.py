@@ -90,7 +90,7 @@ def test_what_classes_should_obey_comes_on_top_with_its_weight() -> None:
 
 def test_cut_outs_are_those_that_a_localiser_finds(tiny: Backbone) -> None:
     before = Localiser(copy.deepcopy(tiny))
-    one = Learner.create("cuter", backbone=tiny, device="cpu", rounds=3, augment="none")
+    one = Learner.create("cuter-boxes", backbone=tiny, device="cpu", rounds=3, augment="none")
     step = one.observe(Batch.of(images(), [["thing"]] * 4))
     assert sum(step.selection.values()) - step.selection["whole image"] == 12, "three regions of each image"
     expected = [region for found in crop(images(), before.cut(images(), rounds=3)) for region in found]

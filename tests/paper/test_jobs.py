@@ -60,7 +60,7 @@ def test_what_can_change_results_counts(change: dict[str, Any]) -> None:
 
 
 def test_what_the_method_chooses_and_what_is_typed_are_the_same_run() -> None:
-    typed = FIELDS | {"memory": "balanced", "replay_draw": "by-class"}
+    typed = FIELDS | {"memory": "balanced", "absent_below": 0.7}
     assert digest(validated(RunConfig, typed)) == digest(validated(RunConfig, FIELDS))
 
 
