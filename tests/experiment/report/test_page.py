@@ -117,7 +117,16 @@ def test_what_a_run_has_no_data_for_is_left_out(tmp_path: Path) -> None:
     write_run(tmp_path / "cuter", method="cuter", cutouts=True)
     page, _ = report_of([tmp_path / "rs", tmp_path / "cuter"], tmp_path / "page.html")
     (totals,) = [table for table in page.tables if table[0][0] == "In total"]
-    assert totals[0] == ["In total", "kept", "no region", "another label", "unsure", "two labels", "no place in memory", "all"]
+    assert totals[0] == [
+        "In total",
+        "kept",
+        "no region",
+        "another label",
+        "unsure",
+        "two labels",
+        "no place in memory",
+        "all",
+    ]
     assert totals[1:] == [["cuter", "30 32 %", "10 11 %", "0 0 %", "55 58 %", "0 0 %", "0 0 %", "95"]]
 
 

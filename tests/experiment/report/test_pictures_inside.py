@@ -13,6 +13,7 @@ from cuter.experiment.report.gallery import SIDE, memory_thumbnails
 from cuter.experiment.report.inside import look_inside, to_be_shown
 from cuter.experiment.report.looks import SHOWN, WITHIN, Guess, _look, look_at_tests
 from cuter.experiment.report.names import named
+from cuter.learn import predictors
 from cuter.learn.learner import Learner
 from cuter.stream.samples import Sample
 from cuter.stream.tasks import Visit
@@ -111,6 +112,23 @@ def test_unreadable_test_images_are_left_out(real_runs: list[Path], tmp_path: Pa
     looks = look_at_tests(learner, [Visit(sample, frozenset({"star"})) for sample in samples])
     assert [look.id for look in looks] == ["good"]
     assert look_at_tests(learner, []) == []
+
+
+def test_the_region_that_a_label_was_seen_in(start_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the learner's own scores: where the region says more than the image, and where it was looked at."""
+    monkeypatch.setattr(predictors, "LARGEST", 2.0)  # of this untrained backbone regions are large
+    start_run(tmp_path / "run", method="rs", tasks="8", predictor="regions")
+    facts = collect(tmp_path / "run")
+    known: dict[str, list[Visit]] = {}
+    looks = look_inside(facts, known).looks
+    learner = Learner.load(tmp_path / "run", device="cpu")
+    paths = {visit.sample.id: visit.sample.path for visit in next(iter(known.values()))}
+    for look, found in zip(looks, learner.predict([paths[look.id] for look in looks], regions=True), strict=True):
+        for guess in [*look.guesses, *filter(None, [look.likeliest])]:
+            assert guess.percent == pytest.approx(100 * found.probabilities[guess.label])
+            assert guess.in_region == (found.boxes[guess.label] is not None)
+    guesses = [guess for look in looks for guess in [*look.guesses, *filter(None, [look.likeliest])]]
+    assert {guess.in_region for guess in guesses} == {False, True}
 
 
 def test_of_runs_that_differ_in_their_seed_one_is_shown(tmp_path: Path) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 
+import torch
 from PIL import Image
+from torch import Tensor
 
 from cuter.experiment.cutting import read_photos
 from cuter.experiment.pictures import cutouts, marked
@@ -29,6 +31,7 @@ class Guess:
     label: str
     percent: float
     verdict: str
+    in_region: bool = False  # the first region says so more clearly than the whole image
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,19 +64,36 @@ def look_at_tests(learner: Learner, visits: Sequence[Visit]) -> list[Look]:
         if not photos.places:
             continue
         regions = learner.cut(photos.pixels).to("cpu")
-        scores = learner.probabilities(photos.pixels).tolist()
+        scores, in_region = _scores(learner, photos.pixels)
         for index, (place, original) in enumerate(zip(photos.places, photos.originals, strict=True)):
             found = cutouts(regions, index, original.size)
             boxes = [(box.x1, box.y1, box.x2, box.y2) for box in drawn[place].sample.boxes]
             picture = marked(original, found, WITHIN, boxes)
-            probabilities = dict(zip(learner.labels.names, scores[index], strict=True))
-            looks.append(_look(drawn[place], picture, sum(one.found for one in found), probabilities))
+            names = learner.labels.names
+            probabilities = dict(zip(names, scores[index].tolist(), strict=True))
+            small = {name for name, is_there in zip(names, in_region[index].tolist(), strict=True) if is_there}
+            looks.append(_look(drawn[place], picture, sum(one.found for one in found), probabilities, small))
     return looks
 
 
-def _look(visit: Visit, picture: Image.Image, regions: int, probabilities: Mapping[str, float]) -> Look:
+def _scores(learner: Learner, pixels: Tensor) -> tuple[Tensor, Tensor]:
+    """Return probabilities (B, C), and for which of them the first region was looked at and says more (B, C)."""
+    if learner.settings.predictor == "regions":
+        found = learner.region_scores(pixels)
+        return found.joined, found.boxes.any(dim=2)
+    scores = learner.probabilities(pixels)
+    return scores, torch.zeros_like(scores, dtype=torch.bool)
+
+
+def _look(
+    visit: Visit,
+    picture: Image.Image,
+    regions: int,
+    probabilities: Mapping[str, float],
+    in_region: Set[str] = frozenset(),
+) -> Look:
     by_score = sorted(probabilities, key=lambda label: -probabilities[label])
-    guesses = [_guess(label, probabilities[label], visit) for label in by_score]
+    guesses = [_guess(label, probabilities[label], visit, label in in_region) for label in by_score]
     given = {label for label in by_score if probabilities[label] > SURE}
     truth = sorted(visit.labels)
     return Look(
@@ -89,6 +109,6 @@ def _look(visit: Visit, picture: Image.Image, regions: int, probabilities: Mappi
     )
 
 
-def _guess(label: str, probability: float, visit: Visit) -> Guess:
+def _guess(label: str, probability: float, visit: Visit, in_region: bool) -> Guess:
     verdict = RIGHT if label in visit.labels else WRONG if label in visit.known else NOT_KNOWN
-    return Guess(label, 100 * probability, verdict)
+    return Guess(label, 100 * probability, verdict, in_region)
