@@ -76,7 +76,9 @@ def test_nothing_known_costs_nothing() -> None:
     assert float(asymmetric_loss(torch.randn(2, 0), nothing[:, :0], nothing[:, :0])) == 0
 
 
-@pytest.mark.parametrize(("score", "probability"), [(0.5, 0.036), (0.55, 0.064), (0.8, 0.503), (0.9, 0.757)])
+@pytest.mark.parametrize(
+    ("score", "probability"), [(0.5, 0.036), (0.55, 0.064), (0.7, 0.263), (0.8, 0.503), (0.9, 0.757)]
+)
 def test_what_a_score_means(score: float, probability: float) -> None:
     """The score at which the loss comes to rest, for a class that is there with this probability (docs/cuter.md)."""
     logit = torch.logit(torch.tensor([[score]], dtype=torch.float64)).requires_grad_()
