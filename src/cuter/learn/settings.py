@@ -160,9 +160,7 @@ class LearnerSettings(BaseModel):
         description="absent-if-sure: the score below which a class is absent.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
-    replay_size: int = Field(
-        6, ge=0, le=10_000, description="Items replayed in each step.", json_schema_extra=CHOSEN_BY_METHOD
-    )
+    replay_size: int = Field(6, ge=0, le=10_000, description="Items replayed in each step.")
     replay_weight: float = Field(1.0, ge=0, description="Weight of the loss of replayed items; the stream has 1.")
     replay_draw: Literal["uniform", "by-class", "confused"] = Field(
         "uniform",
