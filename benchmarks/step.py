@@ -1,7 +1,7 @@
 """How much of a run is not forward, backward and optimiser, and how fast a run is beside a bare loop, or beside RS.
 
     python benchmarks/step.py --data-root VOCdevkit --backbone FOLDER
-    python benchmarks/step.py --data-root VOCdevkit --backbone FOLDER --method cuter --set cutout_shape=patches
+    python benchmarks/step.py --data-root VOCdevkit --backbone FOLDER --method cuter
 
 A real run, with its worker process, metrics, events and display, takes turns with a bare loop of forward, backward
 and optimiser step on random tensors of the same sizes, so that a machine that gets slower or faster meanwhile does so
