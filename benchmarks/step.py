@@ -169,7 +169,7 @@ def main() -> None:
         )
     else:
         rs = Learner.create("rs", backbone=config.backbone, augment=config.augment)
-        other, name, wanted = same_batches(learner, rs), "RS", 0.6
+        other, name, wanted = same_batches(learner, rs), "RS", 0.95
     turns = TakeTurns(other, options.steps, clock)
 
     with tempfile.TemporaryDirectory() as folder:
