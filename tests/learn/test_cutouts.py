@@ -150,6 +150,14 @@ def test_nothing_is_looked_at_for_which_memory_has_no_place() -> None:
     assert +kept.selection == Counter({KEPT: 1, NO_PLACE: 2}), "red was not looked at, blue was, for green"
 
 
+def test_a_region_of_an_image_without_labels_is_refused_for_that() -> None:
+    batch = Batch.of(torch.stack([scene(("red", THING))]), [[]], known=NAMES)
+    model = SeesColours()
+    kept = CutOuts(model, Boxes(), relative_to_image, NOTHING_WANTED)(batch, view_of(batch, [[THING]]))
+    assert +kept.selection == Counter({OTHER_LABEL: 1}), "memory has a place"
+    assert model.calls == [], "no label could be found in it"
+
+
 def test_whole_images_stand_in_for_classes_that_starve() -> None:
     images = torch.stack([scene(("red", THING)), scene(), scene(), scene()])
     batch = Batch.of(images, [["red"], ["red"], ["green"], []], known=NAMES)

@@ -138,7 +138,8 @@ class CutOuts:
         found = [(index, region) for index, region in everything if wanted[index].any()]
         selection = Counter(dict.fromkeys(OUTCOMES, 0))
         selection[NO_REGION] = view.boxes.shape[0] * view.boxes.shape[1] - len(everything)
-        selection[NO_PLACE] = len(everything) - len(found)
+        selection[OTHER_LABEL] = sum(not batch.labels[index].any() for index, _ in everything)  # the image has none
+        selection[NO_PLACE] = len(everything) - len(found) - selection[OTHER_LABEL]
         if not found or not batch.names:
             return [], [], selection
         of = [index for index, _ in found]
