@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -14,6 +14,8 @@ from cuter.backbone.preprocessing import Preprocessing
 from cuter.backbone.report import LoadReport
 from cuter.backbone.subset import group_by_length, only, padding_mask, scattered
 from cuter.errors import BackboneError, BatchError
+
+Precision = Literal["float32", "bfloat16"]
 
 _PROJECTIONS = {"keys": "k_proj", "values": "v_proj", "queries": "q_proj"}
 _NO_WEIGHTS = "made without weights: random until load_state_dict"
@@ -51,6 +53,7 @@ class Backbone(nn.Module):
         self.pooling = pooling or FAMILIES[config.model_type].pooling
         self.blocks: int = 0 if self.is_cnn else config.num_hidden_layers
         self.features = _patch_kind(features, self.blocks, name)
+        self.precision: Precision = "float32"
         self.report = report or LoadReport(source=name, architecture=config.model_type, notes=(_NO_WEIGHTS,))
         self.patch_size: int = _cnn_stride(config) if self.is_cnn else config.patch_size
         self.embedding_dim: int = config.hidden_sizes[-1] if self.is_cnn else config.hidden_size
@@ -72,7 +75,15 @@ class Backbone(nn.Module):
 
         visible: which patches there are, bool (B, rows, columns). The others do not go through the encoder at all, so
         that their pixels mean nothing, and fewer patches cost less time. A CNN has no patches to leave out.
+
+        Where `precision` is bfloat16, matrix products of the encoder are computed with that; weights, gradients of
+        weights and what is returned are float32 all the same.
         """
+        with torch.autocast(images.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
+            features = self._features(images, visible)
+        return features.to(self.mean.dtype)
+
+    def _features(self, images: Tensor, visible: Tensor | None) -> Features:
         self._check(images)
         if visible is not None:
             self._check_visible(images, visible)

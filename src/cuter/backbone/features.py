@@ -1,7 +1,10 @@
 """What an image becomes."""
 
-from dataclasses import dataclass
+from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
+import torch
 from torch import Tensor
 
 
@@ -19,3 +22,8 @@ class Features:
     grid: tuple[int, int]
     tokens: Tensor
     visible: Tensor | None = None
+
+    def to(self, dtype: torch.dtype) -> Features:
+        """Return the same with vectors of this type."""
+        vectors = {name: getattr(self, name).to(dtype) for name in ("embedding", "patches", "tokens")}
+        return replace(self, **vectors)

@@ -213,6 +213,11 @@ class LearnerSettings(BaseModel):
         json_schema_extra=CHOSEN_BY_METHOD,
     )
     weight_decay: float = Field(1e-4, ge=0, description="Weight decay of AdamW.")
+    precision: Literal["float32", "bfloat16"] = Field(
+        "float32",
+        description="Numbers that the backbone multiplies: float32, or bfloat16, which is about twice as fast where the "
+        "hardware has it. Weights, scores and losses are float32 in any case.",
+    )
     augment: Augmentation = Field("flip", description="Augmentation: flip, paper (RandAugment and cut-out) or none.")
     features: str | None = Field(
         None,
