@@ -7,6 +7,7 @@ from torch import Tensor, nn
 from cuter.backbone import untrained_vit
 from cuter.backbone.features import Features
 from cuter.cut import CutSettings
+from cuter.learn import predictors
 from cuter.learn.learner import Learner
 from cuter.learn.model import Model
 from cuter.learn.predictors import RegionPredictor
@@ -54,33 +55,64 @@ def scene(*things: tuple[int, tuple[int, int, int, int]]) -> Tensor:
 THING = (8, 20, 24, 32)
 
 
+def red_image() -> Tensor:
+    return scene((RED, (0, 0, 56, 56)))[None]
+
+
+@pytest.fixture
+def all_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Look at the regions of every image: this model's scores are low."""
+    monkeypatch.setattr(predictors, "UNDECIDED", 0.0)
+
+
+@pytest.mark.usefixtures("all_undecided")
 def test_a_small_thing_is_seen_in_its_region() -> None:
-    predict = RegionPredictor(SeesColours(), CUT)
-    scores = predict(torch.stack([scene((RED, THING)), scene()]))
-    assert scores.whole[0, RED] < 0.05
-    assert scores.joined[0, RED] > 10 * scores.whole[0, RED]
+    model = SeesColours()
+    scores = RegionPredictor(model, CUT)(torch.stack([scene((RED, THING)), scene()]))
+    whole, region = (torch.logit(model.judge(image).sigmoid()) for image in (scene((RED, THING))[None], red_image()))
+    assert scores.joined[0, RED] == pytest.approx(torch.sigmoid((whole + region) / 2)[0, RED].item(), rel=1e-4)
+    assert scores.joined[0, RED] > 3 * scores.whole[0, RED]
     torch.testing.assert_close(scores.boxes[0, RED] * 56, torch.tensor(THING).float())
-    assert scores.joined[0, GREEN] == scores.whole[0, GREEN]
     assert (scores.boxes[0, GREEN] == 0).all(), "it was not seen in the region"
 
 
+@pytest.mark.usefixtures("all_undecided")
+def test_a_class_is_seen_in_the_region_where_it_scores_highest() -> None:
+    other = (36, 36, 48, 52)
+    scores = RegionPredictor(SeesColours(), CUT)(torch.stack([scene((RED, THING), (GREEN, other))]))
+    torch.testing.assert_close(scores.boxes[0, RED] * 56, torch.tensor(THING).float())
+    torch.testing.assert_close(scores.boxes[0, GREEN] * 56, torch.tensor(other).float())
+    assert (scores.joined[0, :2] > scores.whole[0, :2]).all()
+
+
+@pytest.mark.usefixtures("all_undecided")
 def test_an_image_without_a_region_keeps_its_score() -> None:
     scores = RegionPredictor(SeesColours(), CUT)(torch.stack([scene(), scene((RED, THING))]))
     assert torch.equal(scores.joined[0], scores.whole[0])
     assert (scores.boxes[0] == 0).all()
 
 
-def test_a_large_region_is_not_looked_at_again() -> None:
+def test_only_images_that_may_show_a_second_class_are_looked_at_again() -> None:
+    both = scene((RED, (0, 0, 56, 56)), (GREEN, (0, 0, 56, 48)))
     model = SeesColours()
-    scores = RegionPredictor(model, CUT)(torch.stack([scene((RED, (4, 4, 40, 40)))]))
-    assert torch.equal(scores.joined, scores.whole)
-    assert len(model.backbone.sizes) == 1
+    scores = RegionPredictor(model, CUT)(torch.stack([scene((RED, (4, 4, 52, 52))), both, scene()]))
+    assert [len(looked) for looked in (model.backbone.sizes)] == [4, 4]
+    assert model.backbone.sizes[1][0] <= predictors.REGIONS, "regions of one image"
+    assert torch.equal(scores.joined[[0, 2]], scores.whole[[0, 2]])
+    assert not torch.equal(scores.joined[1], scores.whole[1])
 
 
+def test_nothing_to_look_at_again_costs_nothing() -> None:
+    model = SeesColours()
+    RegionPredictor(model, CUT)(torch.stack([scene(), scene((RED, THING))]))
+    assert model.backbone.sizes == [(2, 3, 56, 56)]
+
+
+@pytest.mark.usefixtures("all_undecided")
 def test_all_regions_of_a_batch_are_one_forward_more() -> None:
     model = SeesColours()
     RegionPredictor(model, CUT)(torch.stack([scene((RED, THING)), scene(), scene((GREEN, THING))]))
-    assert model.backbone.sizes == [(3, 3, 56, 56), (2, 3, 56, 56)]
+    assert [size[1:] for size in model.backbone.sizes] == [(3, 56, 56)] * 2
 
 
 @pytest.fixture

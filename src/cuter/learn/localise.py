@@ -3,8 +3,8 @@
 from dataclasses import dataclass, replace
 
 import torch
+from torch import Tensor
 
-from cuter.backbone import Features
 from cuter.cut import CutSettings, Localiser, Regions, mask_cut
 from cuter.learn.model import View
 from cuter.stream.augment import Augmented
@@ -28,7 +28,7 @@ class OwnRegions:
 
     def __call__(self, seen: Augmented, view: View) -> View:
         """Cut the features of a forward that was made anyway."""
-        return with_regions(own_regions(view, self.cut, self.rounds), seen, view)
+        return with_regions(own_regions(view.patches, view.grid, self.cut, self.rounds), seen, view)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,9 @@ class FrozenRegions:
         return with_regions(found, seen, view)
 
 
-def own_regions(view: View | Features, cut: CutSettings, rounds: int) -> Regions:
-    """Cut the patch features of a forward: no further forward, and no gradient."""
-    patches = view.patches.detach()
-    return mask_cut(patches, view.grid, rounds, cut.tau, centre=cut.centre, loops=cut.loops)
+def own_regions(patches: Tensor, grid: tuple[int, int], cut: CutSettings, rounds: int) -> Regions:
+    """Cut the patch features (B, n, d) of a forward: no further forward, and no gradient."""
+    return mask_cut(patches.detach(), grid, rounds, cut.tau, centre=cut.centre, loops=cut.loops)
 
 
 def with_regions(regions: Regions, seen: Augmented, view: View) -> View:

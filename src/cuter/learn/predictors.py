@@ -18,7 +18,9 @@ from cuter.learn.localise import own_regions
 from cuter.learn.model import Model
 from cuter.stream.resize import enlarged
 
-LARGEST = 0.4  # share of the patches: a larger region shows little that the image did not (docs/predict.md)
+# Chosen by mAP and cost on VOC train → val (docs/predict.md).
+REGIONS = 2  # of each image
+UNDECIDED = 0.7  # an image whose second highest score is lower shows one class: it is not looked at again
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,9 +72,10 @@ def predictions(scores: RegionScores, names: Sequence[str]) -> list[Prediction]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegionPredictor:
-    """Looks at whole images, cuts the features of that very forward, and looks at small regions once more.
+    """Looks at whole images, cuts the features of that very forward, and looks at regions once more.
 
-    The score of a class is the higher one of the whole image and its region.
+    Only images that may show a second class are looked at again. There the logit of a class is the mean of two: of the
+    whole image, and of the region where the class scores highest.
     """
 
     model: Model
@@ -82,14 +85,25 @@ class RegionPredictor:
         """Score uint8 images (B, 3, H, W) of the model's size."""
         features = self.model.backbone(images)
         whole = self.model.head.judge(features)
-        found = own_regions(features, self.cut, rounds=1)
-        is_small = found.found[:, 0] & (found.masks.float().mean(dim=(1, 2, 3)) < LARGEST)
-        height, width = images.shape[2:]
-        boxes = found.pixel_boxes(height, width)[is_small, 0]
-        best, shown = whole.clone(), whole.new_zeros(*whole.shape, 4)
-        if len(boxes):
-            regions = self.model.judge(enlarged(images[is_small], boxes.tolist()))
-            best[is_small] = torch.maximum(whole[is_small], regions)
+        joined, shown = whole.clone(), whole.new_zeros(*whole.shape, 4)
+        again = (_second_highest(torch.sigmoid(whole)) > UNDECIDED).nonzero().flatten()
+        found = own_regions(features.patches[again], features.grid, self.cut, REGIONS)
+        row, number = found.found.nonzero(as_tuple=True)
+        if len(row):
+            height, width = images.shape[2:]
+            boxes = found.pixel_boxes(height, width)
+            regions = whole.new_full((len(again), REGIONS, whole.shape[1]), -torch.inf)
+            regions[row, number] = self.model.judge(enlarged(images[again[row]], boxes[row, number].tolist()))
+            best, which = regions.max(dim=1)
+            again, best, which, boxes = (of[found.found.any(dim=1)] for of in (again, best, which, boxes))
+            joined[again] = (whole[again] + best) / 2
             shares = boxes / boxes.new_tensor([width, height] * 2)
-            shown[is_small] = shares.unsqueeze(1) * (regions > whole[is_small]).unsqueeze(2)
-        return RegionScores(torch.sigmoid(whole.float()), torch.sigmoid(best.float()), shown)
+            seen = best > whole[again]
+            shown[again] = shares.gather(1, which.unsqueeze(2).expand(-1, -1, 4)) * seen.unsqueeze(2)
+        return RegionScores(torch.sigmoid(whole.float()), torch.sigmoid(joined.float()), shown)
+
+
+def _second_highest(scores: Tensor) -> Tensor:
+    """Return the second highest of each row (B, C); the highest where there is but one class, zero without any."""
+    classes = scores.shape[1]
+    return scores.topk(min(2, classes), dim=1).values[:, -1] if classes else scores.new_zeros(len(scores))

@@ -147,10 +147,11 @@ class LearnerSettings(BaseModel):
         "whole-image.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
-    stream_unknown: Literal["ignored", "absent-if-sure"] = Field(
+    stream_unknown: Literal["ignored", "absent-if-sure", "absent-if-lowest"] = Field(
         "ignored",
-        description="What a stream image says of classes that nobody looked for in it: ignored, or absent-if-sure: "
-        "where the model itself gives them a low score.",
+        description="What a stream image says of classes that nobody looked for in it: ignored; absent-if-sure: where "
+        "the model itself gives them a low score; or absent-if-lowest: where they score lower than nearly all images "
+        "that are known to show them.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
     absent_below: float = Field(
@@ -159,6 +160,12 @@ class LearnerSettings(BaseModel):
         le=1,
         description="absent-if-sure: the score below which a class is absent.",
         json_schema_extra=CHOSEN_BY_METHOD,
+    )
+    absent_quantile: float = Field(
+        0.1,
+        gt=0,
+        lt=1,
+        description="absent-if-lowest: the share of images with a class whose scores count as too low to tell.",
     )
     replay_size: int = Field(6, ge=0, le=10_000, description="Items replayed in each step.")
     replay_weight: float = Field(1.0, ge=0, description="Weight of the loss of replayed items; the stream has 1.")
