@@ -122,6 +122,32 @@ class ByPrevalence:
         return torch.sigmoid(evidence(logits) + torch.logit(prevalence))
 
 
+@dataclass
+class ByExamples:
+    """Absent where a class scores lower than most of its examples in memory, present where higher than most of them."""
+
+    absent: float
+    present: float = 1.0
+    thresholds: tuple[Tensor, Tensor] | None = None
+
+    def __call__(self, learner: Learner, logits: Tensor, truth: Tensor) -> tuple[Tensor, Tensor]:
+        """Guess, with quantiles of the examples' logits that are renewed every few steps."""
+        if self.thresholds is None or learner.steps % EVERY == 0 or len(self.thresholds[0]) < logits.shape[1]:
+            self.thresholds = self._quantiles(learner, logits.shape[1])
+        low, high = self.thresholds
+        return logits > high, logits < low
+
+    def _quantiles(self, learner: Learner, classes: int) -> tuple[Tensor, Tensor]:
+        low, high = torch.full((classes,), -torch.inf), torch.full((classes,), torch.inf)
+        if len(learner.memory):
+            batch, scores = learner._judge(learner.memory.items)
+            for column in range(classes):
+                held = torch.logit(scores[batch.labels[:, column], column].clamp(1e-6, 1 - 1e-6))
+                if len(held) >= FEWEST:
+                    low[column], high[column] = held.quantile(torch.tensor([self.absent, self.present]))
+        return low, high if self.present < 1 else torch.full((classes,), torch.inf)
+
+
 WAYS: dict[str, Callable[[], Guess | None]] = {
     "nothing (RS)": lambda: None,
     "oracle: all labels": lambda: oracle,
@@ -141,6 +167,9 @@ WAYS: dict[str, Callable[[], Guess | None]] = {
     "by prevalence: probability below 0.05 absent": lambda: ByPrevalence(0.05, 2.0),
     "by prevalence: below 0.05 absent, above 0.9 present": lambda: ByPrevalence(0.05, 0.9),
     "by prevalence: below 0.05 absent, above 0.6 present": lambda: ByPrevalence(0.05, 0.6),
+    "by examples: below 90 % of them absent": lambda: ByExamples(0.1),
+    "by examples: below 80 % of them absent": lambda: ByExamples(0.2),
+    "by examples: below 90 % of them absent, above 70 % present": lambda: ByExamples(0.1, 0.7),
 }
 
 

@@ -60,8 +60,7 @@ class Stored(nn.Module):
 
     def forward(self, images: Tensor, visible: None = None) -> Features:
         """Look the features up."""
-        digits = (images if images.dtype == torch.uint8 else (images * 255).round()).long().flatten(1)
-        numbers = digits @ torch.tensor([1, 256, 256**2])
+        numbers = numbers_of(images)
         tokens = self.tokens[numbers].float()
         return Features(self.embeddings[numbers], tokens, self.grid, tokens)
 
@@ -70,6 +69,12 @@ def as_pixels(numbers: Sequence[int]) -> Tensor:
     """Write numbers as images (B, 3, 1, 1)."""
     digits = [[number % 256, number // 256 % 256, number // 256**2] for number in numbers]
     return torch.tensor(digits, dtype=torch.uint8).reshape(-1, 3, 1, 1)
+
+
+def numbers_of(images: Tensor) -> Tensor:
+    """Read the numbers that `as_pixels` wrote, also from images that were brought to 0..1."""
+    digits = (images if images.dtype == torch.uint8 else (images * 255).round()).long().flatten(1)
+    return digits @ torch.tensor([1, 256, 256**2])
 
 
 @torch.no_grad()

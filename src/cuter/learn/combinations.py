@@ -83,9 +83,6 @@ ACTS = {
     "absent_below": Acts(
         "with stream_unknown absent-if-sure", lambda s: s.stream_unknown == "absent-if-sure", ("stream_unknown",)
     ),
-    "absent_quantile": Acts(
-        "with stream_unknown absent-if-lowest", lambda s: s.stream_unknown == "absent-if-lowest", ("stream_unknown",)
-    ),
     "replay_draw": WITH_REPLAY,
     "replay_weight": WITH_REPLAY,
     "replay_unknown": Acts(

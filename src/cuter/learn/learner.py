@@ -146,8 +146,6 @@ class Learner:
             told = self.stream_target(lesson.batch, view.logits)
             loss = self.criterion(view.logits, told.labels, told.known) + self.regularise(view, told) + lesson.loss
             replayed = self._look_at_replay(replay)
-            self.stream_target.update(batch, view.logits)
-            self.stream_target.update(replay, replayed.logits)
             replay_loss = self.criterion(replayed.logits, replay.labels, replay.known)
             loss = loss + self.settings.replay_weight * replay_loss
             kept = self.keeper(batch, view)  # before the step: images and cut-outs are seen by the same model
@@ -260,7 +258,6 @@ class Learner:
             "memory": self.memory.state_dict(),
             "teacher": self.teacher.state_dict(),
             "confusion": self.confusion.state_dict(),
-            "stream_target": self.stream_target.state_dict(),
             "localiser": _localiser_state(self.localiser),
         }
 
@@ -282,8 +279,6 @@ class Learner:
         learner.memory.load_state_dict(state["memory"])
         learner.teacher.load_state_dict(state["teacher"])
         learner.confusion.load_state_dict(state["confusion"])
-        if target := state.get("stream_target"):  # not in states of earlier versions, which had none
-            learner.stream_target.load_state_dict(target)
         learner.generator.set_state(state["generator"])
         learner.steps = state["steps"]
         return learner

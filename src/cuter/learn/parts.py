@@ -23,7 +23,7 @@ from cuter.learn.regularise import PatchTerm, SeparationTerm, SumOfTerms, Term
 from cuter.learn.regularisers import WEIGHTS
 from cuter.learn.selection import AsPrinted, AsPublished, Invited, Lacking, relative_to_image
 from cuter.learn.settings import LEARNER, PRETRAINED, LearnerSettings
-from cuter.learn.targets import AbsentIfLowest, AbsentIfSure, StreamTarget
+from cuter.learn.targets import AbsentIfSure, Ignored, StreamTarget
 from cuter.memory import Memory
 from cuter.stream.augment import Augmented
 
@@ -87,12 +87,7 @@ def make_regulariser(settings: LearnerSettings, head: Head) -> Term:
 
 def make_stream_target(settings: LearnerSettings) -> StreamTarget:
     """Return what stream images say of classes that nobody looked for."""
-    targets: dict[str, Callable[[], StreamTarget]] = {
-        "ignored": StreamTarget,
-        "absent-if-sure": lambda: AbsentIfSure(settings.absent_below),
-        "absent-if-lowest": lambda: AbsentIfLowest(settings.absent_quantile),
-    }
-    return targets[settings.stream_unknown]()
+    return AbsentIfSure(settings.absent_below) if settings.stream_unknown == "absent-if-sure" else Ignored()
 
 
 def make_draw(settings: LearnerSettings, memory: Memory, confusion: Confusion) -> DrawReplay:

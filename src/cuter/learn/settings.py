@@ -147,11 +147,10 @@ class LearnerSettings(BaseModel):
         "whole-image.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
-    stream_unknown: Literal["ignored", "absent-if-sure", "absent-if-lowest"] = Field(
+    stream_unknown: Literal["ignored", "absent-if-sure"] = Field(
         "ignored",
-        description="What a stream image says of classes that nobody looked for in it: ignored; absent-if-sure: where "
-        "the model itself gives them a low score; or absent-if-lowest: where they score lower than nearly all images "
-        "that are known to show them.",
+        description="What a stream image says of classes that nobody looked for in it: ignored, or absent-if-sure: "
+        "where the model itself gives them a low score.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
     absent_below: float = Field(
@@ -160,12 +159,6 @@ class LearnerSettings(BaseModel):
         le=1,
         description="absent-if-sure: the score below which a class is absent.",
         json_schema_extra=CHOSEN_BY_METHOD,
-    )
-    absent_quantile: float = Field(
-        0.1,
-        gt=0,
-        lt=1,
-        description="absent-if-lowest: the share of images with a class whose scores count as too low to tell.",
     )
     replay_size: int = Field(6, ge=0, le=10_000, description="Items replayed in each step.")
     replay_weight: float = Field(1.0, ge=0, description="Weight of the loss of replayed items; the stream has 1.")
@@ -222,8 +215,8 @@ class LearnerSettings(BaseModel):
     weight_decay: float = Field(1e-4, ge=0, description="Weight decay of AdamW.")
     precision: Literal["float32", "bfloat16"] = Field(
         "float32",
-        description="Numbers that the backbone multiplies: float32, or bfloat16, which is about twice as fast where the "
-        "hardware has it. Weights, scores and losses are float32 in any case.",
+        description="Numbers that the backbone multiplies: float32, or bfloat16, twice as fast where hardware has "
+        "it. Weights, scores and losses are float32 in any case.",
     )
     augment: Augmentation = Field("flip", description="Augmentation: flip, paper (RandAugment and cut-out) or none.")
     features: str | None = Field(
