@@ -109,6 +109,21 @@ def test_a_set_of_patches_is_kept_with_its_pixels_and_places() -> None:
     assert +kept.selection == Counter({KEPT: 1, NO_REGION: 1})
 
 
+def test_a_rim_grows_a_region_by_as_many_patches_and_nothing_else() -> None:
+    """Also at the border of the image; a round that found nothing stays empty."""
+    mask = torch.zeros(1, 2, 8, 8, dtype=torch.bool)
+    mask[0, 1, 0, 4] = True
+    grown = torch.zeros(8, 8, dtype=torch.bool)
+    grown[:2, 3:6] = True
+    batch = Batch.of(torch.stack([scene()]), [["green"]], known=NAMES)
+    view = replace(view_of(batch, [[NOTHING, NOTHING]]), masks=mask)
+    ((index, found),) = Patches(rim=1).found(view)
+    assert index == 0
+    assert torch.equal(found, grown)
+    ((_, found),) = Patches(rim=0).found(view)
+    assert torch.equal(found, mask[0, 1])
+
+
 def test_a_region_of_something_else_is_refused() -> None:
     batch = Batch.of(torch.stack([scene(("green", THING))]), [["red"]], known=NAMES)
     kept = CutOuts(SeesColours(), Boxes(), relative_to_image, NOTHING_WANTED)(batch, view_of(batch, [[THING]]))

@@ -101,6 +101,11 @@ ACTS = {
         ("keeper", "regulariser"),
     ),
     "cutout_shape": WITH_CUT_OUTS,
+    "cutout_rim": Acts(
+        "with keeper cut-outs and cutout_shape patches or auto",
+        lambda s: _cuts_out(s) and s.cutout_shape != "boxes",
+        ("keeper", "cutout_shape"),
+    ),
     "selection": WITH_CUT_OUTS,
     "fallback": WITH_CUT_OUTS,
     "tau1": WITH_THRESHOLDS,

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import torch
@@ -65,13 +66,20 @@ class Boxes:
         return {"image": image[:, y1:y2, x1:x2].cpu(), "box": region}
 
 
+@dataclass(frozen=True, slots=True)
 class Patches:
-    """The patches of regions, where they are and as large as they are: nothing else goes through the model."""
+    """The patches of regions, where they are and as large as they are: nothing else goes through the model.
+
+    rim: how many patches are added around a region. A cut follows what stands out, and often leaves out legs and edges.
+    """
+
+    rim: int = 0
 
     def found(self, view: View) -> list[tuple[int, Tensor]]:
         """Return the masks on the grid of the images before augmentation."""
         assert view.masks is not None
-        return [(index, masks[round]) for index, masks in enumerate(view.masks) for round in _filled(masks)]
+        grown = F.max_pool2d(view.masks.float(), 2 * self.rim + 1, stride=1, padding=self.rim).bool()
+        return [(index, masks[round]) for index, masks in enumerate(grown) for round in _filled(masks)]
 
     def look(self, model: Model, images: Tensor, found: list[tuple[int, Tensor]]) -> View:
         """Look at the visible patches."""

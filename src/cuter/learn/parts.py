@@ -114,7 +114,7 @@ def make_keeper(settings: LearnerSettings, model: Model, memory: Memory, vectors
         )
     return CutOuts(
         model,
-        Boxes() if settings.cutout_shape == "boxes" or model.backbone.is_cnn else Patches(),
+        Boxes() if settings.cutout_shape == "boxes" or model.backbone.is_cnn else Patches(settings.cutout_rim),
         selections[settings.selection],
         vectors,
         lacks=Lacking(memory) if settings.fallback == "whole-image" else None,

@@ -126,6 +126,13 @@ class LearnerSettings(BaseModel):
         "they are, without the rest of the image. auto: patches with a transformer, boxes with a CNN.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
+    cutout_rim: int = Field(
+        0,
+        ge=0,
+        le=100,
+        description="Cut-outs of patches: patches added around a region.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
     rounds: int = Field(2, ge=1, le=100, description="Cut-outs: regions looked for in each image.")
     localiser: str = Field(
         LEARNER,
