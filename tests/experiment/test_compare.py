@@ -109,7 +109,7 @@ def test_seed_paths_and_device_are_settings_if_they_differ(tmp_path: Path) -> No
     assert found.surroundings["python"] == {"rs, seed 0": "3.11.7", "rs, setting_to_come 7, seed 3": "3.13.1"}
     assert "torch" not in found.surroundings
     assert found.notes["rs, seed 0"][0].startswith("usual values are taken for settings that its config.yaml lacks: ")
-    assert "selection" in found.notes["rs, seed 0"][0]
+    assert "cutout_shape" in found.notes["rs, seed 0"][0]
 
 
 def test_figures_and_their_differences_to_the_first_run(tmp_path: Path) -> None:

@@ -82,8 +82,9 @@ class Learner:
         if uses_localiser(settings) != (localiser is not None):
             raise ConfigError(f"localiser {settings.localiser!r} and the localiser that was handed over do not agree")
         self.localiser = localiser and localiser.to(self.device)
-        for encoder in filter(None, (backbone, localiser and localiser.backbone)):
-            encoder.precision = settings.precision
+        backbone.precision = settings.precision
+        if localiser is not None:
+            localiser.backbone.precision = settings.precision
         self.cut_settings = choose_cut(settings, backbone)
         backbone.set_features(self.cut_settings.features)  # what the cut sees, and what regularisers act on
         self.localise = make_localise(settings, self.cut_settings, self.localiser)
