@@ -165,3 +165,35 @@ def test_the_letter_of_the_paper_fills_memory_once_the_model_is_certain(tiny: Ba
         step = one.observe(Batch.of(images(), [["thing"]] * 4, known=["thing", "other"]))
     assert len(one.memory) > 0
     assert step.replayed > 0
+
+
+@pytest.mark.parametrize("trained", ["model", "head"])
+def test_what_learns_from_a_guess(tiny: Backbone, trained: str) -> None:
+    """An image without any known label, and an old class that is guessed to be absent in it."""
+    one = Learner.create(
+        "rs", backbone=copy.deepcopy(tiny), device="cpu", replay_size=0, memory_images=0, weight_decay=0,
+        stream_unknown="absent-if-sure", absent_below=0.9, guesses_train=trained,
+    )  # fmt: skip
+    one.observe(Batch.of(images(), [["old"]] * 4))
+    before = copy.deepcopy(one.model.state_dict())
+    one.optimizer.state.clear()  # what it learned before would move weights by momentum
+    batch = Batch(
+        images(), torch.zeros(4, 1, dtype=torch.bool), torch.zeros(4, 1, dtype=torch.bool), ("old",), ("x",) * 4
+    )
+    one.observe(batch)
+    changed = {
+        name.split(".")[0] for name, value in one.model.state_dict().items() if not torch.equal(value, before[name])
+    }
+    assert changed == ({"backbone", "head"} if trained == "model" else {"head"})
+
+
+def test_labels_that_were_given_train_the_whole_model_alike(tiny: Backbone) -> None:
+    """Where nothing is guessed the two ways are the same to the bit."""
+    states = []
+    for trained in ("model", "head"):
+        one = Learner.create(
+            "rs", backbone=copy.deepcopy(tiny), device="cpu", stream_unknown="absent-if-sure", guesses_train=trained
+        )
+        one.observe(Batch.of(images(), [["cat"], ["dog"], [], ["cat", "dog"]]))
+        states.append(one.model.state_dict())
+    assert all(torch.equal(value, states[1][name]) for name, value in states[0].items())

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor
 
+VECTORS = ("embedding", "patches", "tokens")
+
 
 @dataclass(frozen=True, slots=True, eq=False)  # eq: comparing tensors with == gives no single truth value
 class Features:
@@ -23,7 +25,12 @@ class Features:
     tokens: Tensor
     visible: Tensor | None = None
 
+    def detach(self) -> Features:
+        """Return the same, through which no gradient reaches the encoder."""
+        vectors = {name: getattr(self, name).detach() for name in VECTORS}
+        return replace(self, **vectors)
+
     def to(self, dtype: torch.dtype) -> Features:
         """Return the same with vectors of this type."""
-        vectors = {name: getattr(self, name).to(dtype) for name in ("embedding", "patches", "tokens")}
+        vectors = {name: getattr(self, name).to(dtype) for name in VECTORS}
         return replace(self, **vectors)

@@ -70,6 +70,9 @@ WITH_THRESHOLDS = Acts(
     lambda s: _cuts_out(s) and s.selection == "paper",
     ("keeper", "selection"),
 )
+WITH_GUESSES = Acts(
+    "with stream_unknown absent-if-sure", lambda s: s.stream_unknown == "absent-if-sure", ("stream_unknown",)
+)
 WITH_ATTENTION = Acts("with head class-attention", lambda s: s.head == "class-attention", ("head",))
 WITH_GRAPH = Acts("with head label-graph", lambda s: s.head == "label-graph", ("head",))
 WITH_PSEUDO = Acts("with teacher pseudo", lambda s: s.teacher == "pseudo", ("teacher",))
@@ -80,9 +83,8 @@ ACTS = {
     "memory_power": WITH_MEMORY,
     "memory_codec": WITH_MEMORY,
     "replay_size": Acts("with memory_images above 0", lambda s: _remembers(s) or not s.replay_size, ("memory_images",)),
-    "absent_below": Acts(
-        "with stream_unknown absent-if-sure", lambda s: s.stream_unknown == "absent-if-sure", ("stream_unknown",)
-    ),
+    "absent_below": WITH_GUESSES,
+    "guesses_train": WITH_GUESSES,
     "replay_draw": WITH_REPLAY,
     "replay_weight": WITH_REPLAY,
     "replay_unknown": Acts(

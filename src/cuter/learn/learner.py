@@ -145,7 +145,8 @@ class Learner:
             view = self.localise(seen, self._look(seen.images))  # one forward: logits and patch features
             lesson = self.teacher(seen.images, view, batch)  # what the model of the task before says of it
             told = self.stream_target(lesson.batch, view.logits)
-            loss = self.criterion(view.logits, told.labels, told.known) + self.regularise(view, told) + lesson.loss
+            logits = self._logits_to_learn(view, guessed=told.known & ~lesson.batch.known)
+            loss = self.criterion(logits, told.labels, told.known) + self.regularise(view, told) + lesson.loss
             replayed = self._look_at_replay(replay)
             replay_loss = self.criterion(replayed.logits, replay.labels, replay.known)
             loss = loss + self.settings.replay_weight * replay_loss
@@ -321,6 +322,12 @@ class Learner:
         if not view.logits.isfinite().all():
             raise CuterError(f"scores are not finite at step {self.steps}: no weight was changed; try a smaller lr")
         return view
+
+    def _logits_to_learn(self, view: View, guessed: Tensor) -> Tensor:
+        """Return the logits of the stream (B, C); where the target is a guess, perhaps such as the head alone sees."""
+        if self.settings.guesses_train == "model" or not guessed.any():
+            return view.logits
+        return torch.where(guessed, self.model.logits_for_head(view), view.logits)
 
     def _look_at_replay(self, replay: Batch) -> View:
         """Look at what is replayed; nothing costs nothing, and norms over a batch could not take it."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from cuter.backbone import Backbone
+from cuter.backbone import Backbone, Features
 from cuter.cut import Regions
 from cuter.learn.heads import Head, LinearHead, Scores
 
@@ -21,7 +21,7 @@ class View:
     Where a part of the learner asked for them: the regions that were cut and, in the images before augmentation, their
     boxes (B, rounds, 4), half-open x1, y1, x2, y2 in pixels, and masks (B, rounds, rows, columns) on the same grid;
     empty where nothing was found.
-    states: vectors behind the logits, as the head describes them.
+    states: vectors behind the logits, as the head describes them; features: what the head saw.
     """
 
     logits: Tensor
@@ -32,6 +32,7 @@ class View:
     boxes: Tensor | None = None
     masks: Tensor | None = None
     states: Tensor | None = None
+    features: Features | None = None
 
     @classmethod
     def of_nothing(cls, classes: int, dim: int, device: torch.device) -> View:
@@ -52,7 +53,15 @@ class Model(nn.Module):
         """Look at images (B, 3, H, W): uint8, or float in 0..1; or at their visible patches, (B, rows, columns)."""
         features = self.backbone(images, visible)
         scores: Scores = self.head(features)
-        return View(scores.logits, features.embedding, features.patches, features.grid, states=scores.states)
+        return View(
+            scores.logits, features.embedding, features.patches, features.grid, states=scores.states, features=features
+        )
+
+    def logits_for_head(self, view: View) -> Tensor:
+        """Return the logits of a view once more: what is learned from them changes the head, and not the backbone."""
+        assert view.features is not None
+        scores: Scores = self.head(view.features.detach())
+        return scores.logits
 
     def judge(self, images: Tensor, visible: Tensor | None = None) -> Tensor:
         """Return the logits (B, C) of images, or of their visible patches, that a prediction is made of."""

@@ -167,6 +167,12 @@ class LearnerSettings(BaseModel):
         description="absent-if-sure: the score below which a class is absent.",
         json_schema_extra=CHOSEN_BY_METHOD,
     )
+    guesses_train: Literal["model", "head"] = Field(
+        "model",
+        description="absent-if-sure: what learns from classes that are only guessed to be absent: the whole model, or "
+        "the head alone, so that wrong guesses do not spoil the features.",
+        json_schema_extra=CHOSEN_BY_METHOD,
+    )
     replay_size: int = Field(6, ge=0, le=10_000, description="Items replayed in each step.")
     replay_weight: float = Field(1.0, ge=0, description="Weight of the loss of replayed items; the stream has 1.")
     replay_draw: Literal["uniform", "by-class", "confused"] = Field(

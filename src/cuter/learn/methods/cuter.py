@@ -10,7 +10,7 @@ BETTER = {  # what goes beyond the paper; docs/cuter.md tells what each brings
     "stream_unknown": "absent-if-sure",
 }
 PATCHES = {"cutout_shape": "auto"}
-CUTER = PAPER | BETTER | PATCHES | {"absent_below": 0.7}
+CUTER = PAPER | BETTER | PATCHES | {"absent_below": 0.7, "guesses_train": "head"}
 CUTREP = {"keeper": "cut-outs", "selection": "relative"} | PATCHES  # all else is as in what it is compared with
 
 METHODS.register("cuter")(
