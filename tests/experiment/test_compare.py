@@ -87,7 +87,7 @@ def test_settings_are_those_that_differ_and_those_that_follow_from_the_method(tm
     found = compare_runs([tmp_path / "rs", tmp_path / "cuter"])
     assert list(found.settings) == [
         "method", "keeper", "memory", "cutout_shape", "selection", "fallback", "stream_unknown", "absent_below",
-        "lr",
+        "guesses_train", "lr",
     ]  # fmt: skip
     assert found.settings["selection"] == {"rs": "paper", "cuter": "relative"}
     assert ["lr", "2e-05", "0.5"] in rows_below(printed(found), "Settings that differ")
