@@ -74,6 +74,7 @@ def test_a_small_thing_is_seen_in_its_region() -> None:
     assert scores.joined[0, RED] > 3 * scores.whole[0, RED]
     torch.testing.assert_close(scores.boxes[0, RED] * 56, torch.tensor(THING).float())
     assert (scores.boxes[0, GREEN] == 0).all(), "it was not seen in the region"
+    assert scores.numbers[0].tolist() == [1, 0, 0]
 
 
 @pytest.mark.usefixtures("all_undecided")
@@ -82,6 +83,7 @@ def test_a_class_is_seen_in_the_region_where_it_scores_highest() -> None:
     scores = RegionPredictor(SeesColours(), CUT)(torch.stack([scene((RED, THING), (GREEN, other))]))
     torch.testing.assert_close(scores.boxes[0, RED] * 56, torch.tensor(THING).float())
     torch.testing.assert_close(scores.boxes[0, GREEN] * 56, torch.tensor(other).float())
+    assert sorted(scores.numbers[0, :2].tolist()) == [1, 2]
     assert (scores.joined[0, :2] > scores.whole[0, :2]).all()
 
 

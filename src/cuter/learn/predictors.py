@@ -8,7 +8,7 @@ what it costs).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import torch
 from torch import Tensor
@@ -28,23 +28,25 @@ class RegionScores:
     """What whole images and their regions say.
 
     whole: probabilities (B, C) from whole images; joined: (B, C), from both together; boxes: (B, C, 4), the region that
-    a class was seen in, x1, y1, x2, y2 as shares of width and height; zeros where that is the whole image.
+    a class was seen in, x1, y1, x2, y2 as shares of width and height; zeros where that is the whole image; numbers:
+    (B, C), which region that is, from 1 on in the order of the cut; 0 where it is the whole image.
     """
 
     whole: Tensor
     joined: Tensor
     boxes: Tensor
+    numbers: Tensor
 
     def cpu(self) -> RegionScores:
         """Move all to the CPU."""
-        return RegionScores(self.whole.cpu(), self.joined.cpu(), self.boxes.cpu())
+        return RegionScores(*(getattr(self, field.name).cpu() for field in fields(self)))
 
     @classmethod
     def joining(cls, parts: Sequence[RegionScores], classes: int) -> RegionScores:
         """Return the scores of several batches as those of one."""
         nothing = torch.zeros(0, classes)
-        parts = [*parts, cls(nothing, nothing, torch.zeros(0, classes, 4))]
-        return cls(*(torch.cat([getattr(part, field) for part in parts]) for field in ("whole", "joined", "boxes")))
+        parts = [*parts, cls(nothing, nothing, torch.zeros(0, classes, 4), nothing.long())]
+        return cls(*(torch.cat([getattr(part, field.name) for part in parts]) for field in fields(cls)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +88,7 @@ class RegionPredictor:
         features = self.model.backbone(images)
         whole = self.model.head.judge(features)
         joined, shown = whole.clone(), whole.new_zeros(*whole.shape, 4)
+        numbers = torch.zeros_like(whole, dtype=torch.long)
         again = (_second_highest(torch.sigmoid(whole)) > UNDECIDED).nonzero().flatten()
         found = own_regions(features.patches[again], features.grid, self.cut, REGIONS)
         row, number = found.found.nonzero(as_tuple=True)
@@ -100,7 +103,8 @@ class RegionPredictor:
             shares = boxes / boxes.new_tensor([width, height] * 2)
             seen = best > whole[again]
             shown[again] = shares.gather(1, which.unsqueeze(2).expand(-1, -1, 4)) * seen.unsqueeze(2)
-        return RegionScores(torch.sigmoid(whole.float()), torch.sigmoid(joined.float()), shown)
+            numbers[again] = (which + 1) * seen
+        return RegionScores(torch.sigmoid(whole.float()), torch.sigmoid(joined.float()), shown, numbers)
 
 
 def _second_highest(scores: Tensor) -> Tensor:

@@ -74,15 +74,18 @@ def visit(labels: set[str], known: set[str]) -> Visit:
 def test_labels_are_right_wrong_or_not_known() -> None:
     probabilities = {"ant": 0.95, "bee": 0.85, "cow": 0.99, "dog": 0.3, "eel": 0.81}
     seen = visit({"ant", "dog", "fox"}, {"ant", "bee", "dog", "eel", "fox"})
-    look = _look(seen, Image.new("RGB", (4, 3)), regions=1, probabilities=probabilities)
+    regions = dict.fromkeys(probabilities, 0) | {"ant": 2}
+    look = _look(seen, Image.new("RGB", (4, 3)), regions=1, probabilities=probabilities, seen_in=regions)
     assert [(guess.label, guess.verdict) for guess in look.guesses] == [
         ("cow", "not known"), ("ant", "right"), ("bee", "wrong"), ("eel", "wrong")
     ]  # fmt: skip
+    assert [guess.region for guess in look.guesses] == [0, 2, 0, 0]
     assert look.missed == ("dog",)
     assert look.unlearned == ("fox",)
     assert look.likeliest is None
     assert look.alt == "test image with ant, dog, fox, 1 region cut out"
-    unsure = _look(seen, Image.new("RGB", (4, 3)), regions=0, probabilities={"bee": 0.2, "ant": 0.7})
+    scores = {"bee": 0.2, "ant": 0.7}
+    unsure = _look(seen, Image.new("RGB", (4, 3)), regions=0, probabilities=scores, seen_in=dict.fromkeys(scores, 0))
     assert unsure.guesses == ()
     assert unsure.likeliest == Guess("ant", 70.0, "right")
     assert unsure.alt.endswith("0 regions cut out")
@@ -126,9 +129,9 @@ def test_the_region_that_a_label_was_seen_in(start_run: Any, tmp_path: Path, mon
     for look, found in zip(looks, learner.predict([paths[look.id] for look in looks], regions=True), strict=True):
         for guess in [*look.guesses, *filter(None, [look.likeliest])]:
             assert guess.percent == pytest.approx(100 * found.probabilities[guess.label])
-            assert guess.in_region == (found.boxes[guess.label] is not None)
+            assert bool(guess.region) == (found.boxes[guess.label] is not None)
     guesses = [guess for look in looks for guess in [*look.guesses, *filter(None, [look.likeliest])]]
-    assert {guess.in_region for guess in guesses} == {False, True}
+    assert {0, 1} <= {guess.region for guess in guesses} <= {0, 1, 2}
 
 
 def test_of_runs_that_differ_in_their_seed_one_is_shown(tmp_path: Path) -> None:

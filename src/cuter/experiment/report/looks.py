@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -13,6 +13,7 @@ from cuter.experiment.cutting import read_photos
 from cuter.experiment.pictures import cutouts, marked
 from cuter.experiment.report.embed import data_uri
 from cuter.learn.learner import Learner
+from cuter.learn.predictors import REGIONS
 from cuter.stream.samples import pick
 from cuter.stream.tasks import Visit
 
@@ -31,7 +32,7 @@ class Guess:
     label: str
     percent: float
     verdict: str
-    in_region: bool = False  # the first region says so more clearly than the whole image
+    region: int = 0  # which region says so more clearly than the whole image, from 1 on; 0: none
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,29 +61,31 @@ def look_at_tests(learner: Learner, visits: Sequence[Visit]) -> list[Look]:
     by_sample = {visit.sample.id: visit for visit in visits}
     drawn = [by_sample[sample.id] for sample in pick([visit.sample for visit in visits], SHOWN)]
     looks = []
+    settings = learner.settings
+    rounds = max(settings.rounds, REGIONS) if settings.predictor == "regions" else settings.rounds
     for photos in read_photos([visit.sample.path for visit in drawn], learner.backbone.image_size):
         if not photos.places:
             continue
-        regions = learner.cut(photos.pixels).to("cpu")
-        scores, in_region = _scores(learner, photos.pixels)
+        regions = learner.cut(photos.pixels, rounds).to("cpu")
+        scores, seen_in = _scores(learner, photos.pixels)
         for index, (place, original) in enumerate(zip(photos.places, photos.originals, strict=True)):
             found = cutouts(regions, index, original.size)
             boxes = [(box.x1, box.y1, box.x2, box.y2) for box in drawn[place].sample.boxes]
             picture = marked(original, found, WITHIN, boxes)
             names = learner.labels.names
             probabilities = dict(zip(names, scores[index].tolist(), strict=True))
-            small = {name for name, is_there in zip(names, in_region[index].tolist(), strict=True) if is_there}
-            looks.append(_look(drawn[place], picture, sum(one.found for one in found), probabilities, small))
+            numbers = dict(zip(names, seen_in[index].tolist(), strict=True))
+            looks.append(_look(drawn[place], picture, sum(one.found for one in found), probabilities, numbers))
     return looks
 
 
 def _scores(learner: Learner, pixels: Tensor) -> tuple[Tensor, Tensor]:
-    """Return probabilities (B, C), and for which of them the first region was looked at and says more (B, C)."""
+    """Return probabilities (B, C), and the number of the region that says more than the whole image (B, C), or 0."""
     if learner.settings.predictor == "regions":
         found = learner.region_scores(pixels)
-        return found.joined, found.boxes.any(dim=2)
+        return found.joined, found.numbers
     scores = learner.probabilities(pixels)
-    return scores, torch.zeros_like(scores, dtype=torch.bool)
+    return scores, torch.zeros_like(scores, dtype=torch.long)
 
 
 def _look(
@@ -90,10 +93,10 @@ def _look(
     picture: Image.Image,
     regions: int,
     probabilities: Mapping[str, float],
-    in_region: Set[str] = frozenset(),
+    seen_in: Mapping[str, int],
 ) -> Look:
     by_score = sorted(probabilities, key=lambda label: -probabilities[label])
-    guesses = [_guess(label, probabilities[label], visit, label in in_region) for label in by_score]
+    guesses = [_guess(label, probabilities[label], visit, seen_in[label]) for label in by_score]
     given = {label for label in by_score if probabilities[label] > SURE}
     truth = sorted(visit.labels)
     return Look(
@@ -109,6 +112,6 @@ def _look(
     )
 
 
-def _guess(label: str, probability: float, visit: Visit, in_region: bool) -> Guess:
+def _guess(label: str, probability: float, visit: Visit, region: int) -> Guess:
     verdict = RIGHT if label in visit.labels else WRONG if label in visit.known else NOT_KNOWN
-    return Guess(label, 100 * probability, verdict, in_region)
+    return Guess(label, 100 * probability, verdict, region)

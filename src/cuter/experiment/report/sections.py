@@ -100,7 +100,7 @@ def _cuts(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> dict[str, 
         for look in insides[run.label].looks:
             images.setdefault(f"{value_text(run.facts.config.get('dataset'))} {look.id}", []).append((run, look))
     notes = [(run, insides[run.label].no_looks) for run in shown if insides[run.label].no_looks]
-    with_regions = any(guess.in_region for looks in images.values() for _, look in looks for guess in look.guesses)
+    with_regions = any(guess.region for looks in images.values() for _, look in looks for guess in look.guesses)
     return {"images": list(images.values()), "notes": notes, "with_regions": with_regions} if images else None
 
 
