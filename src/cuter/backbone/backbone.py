@@ -79,7 +79,9 @@ class Backbone(nn.Module):
         Where `precision` is bfloat16, matrix products of the encoder are computed with that; weights, gradients of
         weights and what is returned are float32 all the same.
         """
-        with torch.autocast(images.device.type, torch.bfloat16, enabled=self.precision == "bfloat16"):
+        if self.precision == "float32":
+            return self._features(images, visible)
+        with torch.autocast(images.device.type, torch.bfloat16):
             features = self._features(images, visible)
         return features.to(self.mean.dtype)
 
