@@ -9,10 +9,8 @@ a frozen backbone, VOC train → val, seconds per run. Features of regions are s
 a backbone that learns they take two more forwards and backwards per image.
 """
 
-import argparse
 import itertools
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import torch
 from rich.console import Console
@@ -26,7 +24,7 @@ from cuter.learn.model import Model, View
 from cuter.learn.predictors import REGIONS
 from cuter.stream.images import read_images
 from cuter.stream.resize import enlarged
-from rates import Experiment, numbers_of
+from rates import Experiment, numbers_of, parse_arguments
 
 TARGETS = ("ignored", "absent-if-sure")
 BELOW = 0.7  # of absent-if-sure
@@ -90,14 +88,7 @@ class WithRegions(Model):
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data-root", type=Path, required=True)
-    parser.add_argument("--backbone", required=True)
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--train", type=int, default=1000, help="images of train")
-    parser.add_argument("--test", type=int, default=600, help="images of val")
-    parser.add_argument("--memory", type=int, default=200, help="images that memory holds")
-    given = parser.parse_args()
+    given = parse_arguments(__doc__ or "")
     torch.set_num_threads(1)
     console = Console(stderr=True)
     experiment = Experiment(given, console)

@@ -7,11 +7,9 @@ Each way below guesses some of these labels; VOC knows them all, so the share of
 finds is counted. Learners are those of `benchmarks/rates.py`: a frozen backbone, VOC train → val, seconds per run.
 """
 
-import argparse
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import torch
 from rich.console import Console
@@ -19,7 +17,7 @@ from rich.progress import track
 from torch import Tensor
 
 from cuter import Batch, Learner
-from rates import Experiment
+from rates import Experiment, parse_arguments
 
 Guess = Callable[[Learner, Tensor, Tensor], tuple[Tensor, Tensor]]  # logits, truth → positives, negatives; all (B, C)
 
@@ -204,14 +202,7 @@ def percent(part: int, whole: int) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data-root", type=Path, required=True)
-    parser.add_argument("--backbone", required=True)
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--train", type=int, default=1000, help="images of train")
-    parser.add_argument("--test", type=int, default=600, help="images of val")
-    parser.add_argument("--memory", type=int, default=200, help="images that memory holds")
-    given = parser.parse_args()
+    given = parse_arguments(__doc__ or "")
     torch.set_num_threads(1)
     console = Console(stderr=True)
     experiment = Experiment(given, console)

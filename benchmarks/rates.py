@@ -91,6 +91,18 @@ def store(backbone_name: str, samples: Sequence[Sample], console: Console) -> St
     return Stored(torch.cat(embeddings), torch.cat(tokens), grid)
 
 
+def parse_arguments(description: str) -> argparse.Namespace:
+    """Read what benchmarks on stored features have in common."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data-root", type=Path, required=True)
+    parser.add_argument("--backbone", required=True)
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--train", type=int, default=1000, help="images of train")
+    parser.add_argument("--test", type=int, default=600, help="images of val")
+    parser.add_argument("--memory", type=int, default=200, help="images that memory holds")
+    return parser.parse_args()
+
+
 class Experiment:
     """A stream and its tests, on stored features."""
 
