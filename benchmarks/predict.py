@@ -20,10 +20,10 @@ import torch
 from torch import Tensor
 
 from cuter.cut import mask_cut
-from cuter.experiment.config import load_saved_config
-from cuter.experiment.plan import make_plan
 from cuter.learn.learner import Learner
 from cuter.measure.metrics import multilabel_scores
+from cuter.runs.config import load_saved_config
+from cuter.runs.plan import make_plan
 from cuter.stream.images import read_images
 from cuter.stream.resize import resize
 

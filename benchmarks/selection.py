@@ -3,7 +3,7 @@
     python benchmarks/selection.py --data-root VOCdevkit --backbone FOLDER
 
 A learner of CUTER meets a stream of VOC train; every cut-out that it considers is noted with its scores, and afterwards
-each rule judges all of them. Boxes tell whether the label is inside (as in cuter.experiment.purity).
+each rule judges all of them. Boxes tell whether the label is inside (as in cuter.measure.purity).
 """
 
 import argparse
@@ -18,15 +18,15 @@ from rich.progress import track
 from rich.table import Table
 from torch import Tensor
 
-from cuter.experiment.config import RunConfig
-from cuter.experiment.plan import make_plan
-from cuter.experiment.purity import shows
 from cuter.learn.cutouts import CutOuts
 from cuter.learn.keepers import Kept
 from cuter.learn.learner import Learner
 from cuter.learn.model import View
 from cuter.learn.selection import KEPT, Candidates, Verdicts, by_thresholds, relative_to_image
+from cuter.measure.purity import shows
 from cuter.memory import Item
+from cuter.runs.config import RunConfig
+from cuter.runs.plan import make_plan
 from cuter.stream.batch import Batch
 from cuter.stream.loading import load_batches
 from cuter.stream.samples import Sample

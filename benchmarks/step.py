@@ -23,13 +23,13 @@ import torch
 from rich.console import Console
 from rich.table import Table
 
-from cuter.experiment.config import RunConfig
-from cuter.experiment.directory import RunDirectory
-from cuter.experiment.display import Display
-from cuter.experiment.plan import make_plan
-from cuter.experiment.progress import Progress
-from cuter.experiment.run import Run
 from cuter.learn.learner import Learner, Step
+from cuter.runs.config import RunConfig
+from cuter.runs.directory import RunDirectory
+from cuter.runs.plan import make_plan
+from cuter.runs.progress import Progress
+from cuter.runs.run import Run
+from cuter.show.run_display import Display
 from cuter.stream.batch import Batch
 from cuter.stream.datasets import load_dataset
 

@@ -19,9 +19,9 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-import cuter.stream.toybox.scene as scenes
-from cuter.stream.toybox import draw_scene
-from cuter.stream.toybox.cache import render_toybox
+import cuter.toybox.scene as scenes
+from cuter.toybox import draw_scene
+from cuter.toybox.cache import render_toybox
 
 STAGES = {
     "draw_backdrop": "backdrop",

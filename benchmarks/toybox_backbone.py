@@ -31,7 +31,7 @@ from cuter.cut.graph import unit_features
 from cuter.measure.localisation import corloc
 from cuter.pretrain.crops import View, make_view
 from cuter.pretrain.trainer import rising_then_falling
-from cuter.stream.toybox import CLASSES, Scene, Split, draw_scene
+from cuter.toybox import CLASSES, Scene, Split, draw_scene
 
 QUANTILES = torch.tensor([0.3, 0.4, 0.5, 0.6, 0.7])  # of cosines: thresholds that suit features of any kind
 LOOPS = (0.0, 1.0)

@@ -18,12 +18,12 @@ from rich.progress import track
 from rich.table import Table
 
 from cuter import Learner, load_dataset
-from cuter.experiment.demo import BACKBONE, OPTIONS
 from cuter.measure.metrics import multilabel_scores
+from cuter.show.demo import BACKBONE, OPTIONS
 from cuter.stream.loading import load_batches
 from cuter.stream.samples import Dataset
 from cuter.stream.tasks import Task, in_batches, make_tasks, plan_stream, with_all_before
-from cuter.stream.toybox.world import BY_FREQUENCY
+from cuter.toybox.world import BY_FREQUENCY
 
 LEARNER = ("memory_images", "replay_size", "lr", "head_lr", "augment")
 SCENES = {"train": 1200, "test": 400}

@@ -18,7 +18,7 @@ from cuter.cli import main
 
 # One process imports the heavy libraries, and every process of a test is a fork of it.
 HEAVY = "pytest kornia scipy.stats scipy.ndimage tensorboard transformers.models.vit.modeling_vit"
-OURS = "cuter.cli cuter.experiment.run cuter.learn.learner cuter.pretrain.pretraining"
+OURS = "cuter.cli cuter.runs.run cuter.learn.learner cuter.pretrain.pretraining"
 PROCESSES = multiprocessing.get_context("forkserver")
 PROCESSES.set_forkserver_preload([*HEAVY.split(), *OURS.split()])
 

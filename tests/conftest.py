@@ -12,8 +12,9 @@ import torch
 from hypothesis import settings
 
 from cuter.backbone import Backbone, save_backbone, untrained_vit
-from cuter.experiment import run as runs
-from cuter.experiment.run_pictures import draw_run
+from cuter.runs.config import RunConfig
+from cuter.show import run_display
+from cuter.show.run_pictures import draw_run
 from shapes import render_shapes
 
 REPOSITORY = Path(__file__).resolve().parents[1]
@@ -67,13 +68,13 @@ def same_draws() -> None:
 @pytest.fixture(autouse=True)
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """Leave out the pictures at the end of a run, which take longer than it; tests of them ask for `pictures`."""
-    monkeypatch.setattr(runs, "draw_run", lambda folder, **_: [])
+    monkeypatch.setattr(run_display, "draw_run", lambda folder, **_: [])
 
 
 @pytest.fixture
 def pictures(no_pictures: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Draw them after all."""
-    monkeypatch.setattr(runs, "draw_run", draw_run)
+    monkeypatch.setattr(run_display, "draw_run", draw_run)
 
 
 @pytest.fixture(scope="session")
@@ -105,3 +106,20 @@ def backbone_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("backbone")
     save_backbone(untrained_vit(image_size=32, patch_size=8, dim=32, depth=2, heads=2), folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def config(shapes: Path, backbone_folder: Path) -> RunConfig:
+    """A run of four small tasks that takes seconds."""
+    return RunConfig(
+        dataset="folder",
+        data_root=shapes,
+        backbone=str(backbone_folder),
+        tasks="4x2",
+        memory_images=10,
+        replay_size=3,
+        probe_images=4,
+        workers=0,
+        device="cpu",
+        lr=1e-3,
+    )

@@ -135,7 +135,7 @@ class Page(HTMLParser):
 
 
 def report_of(folders: Sequence[Path], out: Path, title: str | None = None) -> tuple[Page, str]:
-    from cuter.experiment.report import write_report
+    from cuter.show.report import write_report
 
     html = write_report(folders, out, title).read_text(encoding="utf-8")
     return Page(html), html

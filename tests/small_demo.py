@@ -4,7 +4,7 @@ import functools
 from pathlib import Path
 from typing import Any
 
-from cuter.experiment import demo
+from cuter.show import demo
 
 
 def small_demo(backbone: Path) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from cuter.experiment import courier
+from cuter.runs.tracking import courier
 
 Curves = dict[str, list[tuple[int, float]]]  # by name: step and value, in the order in which they came
 

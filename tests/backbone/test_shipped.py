@@ -11,7 +11,7 @@ from safetensors.torch import load_file
 from cuter.backbone import SHORT_NAMES, load_backbone
 from cuter.cut import Localiser, cut_settings
 from cuter.measure.localisation import corloc
-from cuter.stream.toybox import draw_scene
+from cuter.toybox import draw_scene
 
 
 def test_it_is_small_and_in_half_precision() -> None:

@@ -17,7 +17,6 @@ from safetensors.torch import load_file
 
 from cuter.backbone import load_backbone
 from cuter.errors import ConfigError, CuterError, DataError
-from cuter.experiment.stopping import Interrupted, StopRequest
 from cuter.pretrain import pretraining
 from cuter.pretrain.display import PretrainDisplay
 from cuter.pretrain.images import ImageFiles, Supply
@@ -25,6 +24,7 @@ from cuter.pretrain.judge import Judge
 from cuter.pretrain.pretraining import pretrain, resume, start
 from cuter.pretrain.settings import PretrainSettings
 from cuter.pretrain.trainer import Trainer, falling, rising_then_falling
+from cuter.runs.stopping import Interrupted, StopRequest
 from cuter.storage import load_state
 from cuter.stream.datasets import load_dataset
 from cuter.stream.images import read_images
@@ -304,9 +304,7 @@ def test_a_folder_of_another_command_is_not_continued(tmp_path: Path) -> None:
         resume(tmp_path, silent())
 
 
-@pytest.mark.parametrize(
-    "place", ["cuter.pretrain.pretraining.save_backbone", "cuter.experiment.directory.save_states"]
-)
+@pytest.mark.parametrize("place", ["cuter.pretrain.pretraining.save_backbone", "cuter.runs.directory.save_states"])
 def test_a_full_disk_costs_no_more_than_the_time_since_the_checkpoint(
     place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

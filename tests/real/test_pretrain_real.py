@@ -11,10 +11,10 @@ import pytest
 from rich.console import Console
 
 from cuter.cut import Localiser
-from cuter.experiment.stopping import Interrupted, StopRequest
 from cuter.pretrain import pretraining
 from cuter.pretrain.display import PretrainDisplay
 from cuter.pretrain.settings import PretrainSettings
+from cuter.runs.stopping import Interrupted, StopRequest
 
 PHOTOS = 64
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cuter.experiment.config import RunConfig
-from cuter.experiment.display import Display
-from cuter.experiment.history import Line, read_metrics
-from cuter.experiment.run import start
+from cuter.runs.config import RunConfig
+from cuter.runs.history import Line, read_metrics
+from cuter.runs.run import start
+from cuter.show.run_display import RunDisplay
 
 Learned = tuple[dict[str, Any], list[Line]]
 
@@ -31,7 +31,7 @@ def learned(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Learned:
         device="cpu",
     )
     folder = tmp_path_factory.mktemp("real") / "run"
-    summary = start(config, folder, Display(Console(file=io.StringIO())))
+    summary = start(config, folder, RunDisplay(Console(file=io.StringIO())))
     return summary, [line for line in read_metrics(folder / "metrics.jsonl") if "test" in line]
 
 

@@ -2,7 +2,7 @@ import io
 
 from rich.console import Console
 
-from cuter.stream.bytes_bar import bytes_bar
+from cuter.stream.download.bytes_bar import bytes_bar
 
 
 def shown(terminal: bool) -> str:

@@ -19,9 +19,9 @@ from typer.testing import CliRunner
 from cuter.cli import app
 from cuter.errors import ConfigError, DataError
 from cuter.lock import locked
-from cuter.stream import homes
 from cuter.stream.datasets import detect, load_dataset
-from cuter.stream.get import get_dataset
+from cuter.stream.download import homes
+from cuter.stream.download.get import get_dataset
 from small_homes import small_homes, tarred, web_file
 from small_web import SmallWeb, small_web
 from waiting import wait_for
@@ -210,7 +210,7 @@ def test_a_disk_that_gets_full_keeps_what_was_fetched(web: SmallWeb, tmp_path: P
 PROGRAM = """
 import os, shutil, signal, sys
 import cuter.cli
-from cuter.stream import homes
+from cuter.stream.download import homes
 from small_homes import small_homes
 homes.HOMES = small_homes(sys.argv.pop(1))[0]
 exec(sys.argv.pop(1))

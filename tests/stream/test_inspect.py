@@ -6,7 +6,8 @@ import pytest
 from PIL import Image
 from rich.console import Console
 
-from cuter.stream.inspect import CHUNK, inspect, inspection_tables
+from cuter.show.dataset_tables import inspection_tables
+from cuter.stream.inspect import CHUNK, inspect
 from cuter.stream.samples import Box, Dataset, Sample
 
 

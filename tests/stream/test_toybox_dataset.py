@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from PIL import Image
 
-import cuter.stream.toybox.cache as toybox_cache
+import cuter.toybox.cache as toybox_cache
 from cuter.errors import ConfigError, DataError
 from cuter.stream.datasets import detect, load_dataset
 from cuter.stream.images import read_squashed
 from cuter.stream.samples import Box
-from cuter.stream.toybox import CLASSES, SIZE, VERSION, draw_scene
-from cuter.stream.toybox.cache import render_toybox
+from cuter.toybox import CLASSES, SIZE, VERSION, draw_scene
+from cuter.toybox.cache import render_toybox
 
 
 @pytest.fixture(scope="module")
@@ -80,7 +80,7 @@ def test_close_ups_to_train_on_and_scenes_to_test_with(tmp_path: Path):
 KILLED = """
 import os, sys
 from pathlib import Path
-from cuter.stream.toybox.cache import render_toybox
+from cuter.toybox.cache import render_toybox
 render_toybox(Path(sys.argv[1]), 12, 5, 4, lambda done, total: os._exit(9) if done == 9 else None)
 """
 

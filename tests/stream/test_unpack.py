@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from cuter.errors import DataError
-from cuter.stream.unpack import unpack
+from cuter.stream.download.unpack import unpack
 from small_homes import tarred, zipped
 
 FILES = {"top/inner/a.txt": b"a", "top/inner/deep/b.txt": b"bb", "top/innermost.txt": b"?", "README": b"?"}

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from cuter.experiment.history import Line, read_metrics
-from cuter.experiment.run_pictures import BLUE, DARK, GREY, LARGE, MEDIUM, ORANGE, SMALL, VERMILION
+from cuter.runs.history import Line, read_metrics
+from cuter.show.run_pictures import BLUE, DARK, GREY, LARGE, MEDIUM, ORANGE, SMALL, VERMILION
 
 POINTS = 100  # of a curve: each is the mean of some steps
 

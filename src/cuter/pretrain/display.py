@@ -8,8 +8,8 @@ from datetime import timedelta
 
 from rich.table import Table
 
-from cuter.experiment.live import Live
 from cuter.measure.throughput import Meter
+from cuter.show.progress_line import Live
 
 # Short for a heading, and how to show a value.
 FIGURES = {

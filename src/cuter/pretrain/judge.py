@@ -9,9 +9,9 @@ import torch
 from torch import Tensor
 
 from cuter.backbone import Backbone
-from cuter.experiment.assess import as_boxes
-from cuter.experiment.probe import Probe
+from cuter.measure.cut_quality import as_boxes
 from cuter.measure.knn import knn_map
+from cuter.measure.probe import Probe
 from cuter.pretrain.settings import PretrainSettings
 from cuter.stream.loading import load_batches
 from cuter.stream.samples import Dataset, Sample, pick

@@ -12,10 +12,6 @@ from safetensors import SafetensorError
 
 from cuter.backbone import save_backbone
 from cuter.errors import CheckpointError, ConfigError, CuterError
-from cuter.experiment.config import read_fields, validated_fields
-from cuter.experiment.directory import Directory, require_unused
-from cuter.experiment.environment import describe_environment
-from cuter.experiment.stopping import Interrupted, StopRequest, stop_on_signals
 from cuter.learn.devices import choose_device
 from cuter.pretrain.curves import draw_curves
 from cuter.pretrain.dino import Health, collapse
@@ -24,6 +20,10 @@ from cuter.pretrain.images import ImageFiles, Images, Supply, files_under
 from cuter.pretrain.judge import Judge
 from cuter.pretrain.settings import PretrainSettings
 from cuter.pretrain.trainer import Trainer
+from cuter.runs.config import read_fields, validated_fields
+from cuter.runs.directory import Directory, require_unused
+from cuter.runs.environment import describe_environment
+from cuter.runs.stopping import Interrupted, StopRequest, stop_on_signals
 from cuter.storage import load_state, replacing
 from cuter.stream.datasets import load_dataset
 

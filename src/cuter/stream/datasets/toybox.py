@@ -12,8 +12,8 @@ from cuter.errors import ConfigError, DataError
 from cuter.stream.datasets import DATASETS
 from cuter.stream.datasets.folder import folder
 from cuter.stream.samples import Dataset
-from cuter.stream.toybox import CLASSES, VERSION
-from cuter.stream.toybox.cache import render_toybox
+from cuter.toybox import CLASSES, VERSION
+from cuter.toybox.cache import render_toybox
 
 logger = logging.getLogger("cuter.toybox")
 

@@ -1,5 +1,0 @@
-"""Figures of a table, drawn from what its runs noted."""
-
-from cuter.paper.figures.draw import FIGURES, draw_figures
-
-__all__ = ["FIGURES", "draw_figures"]

@@ -1,0 +1,166 @@
+"""What each section of the page shows, ready for its template. A section without data is left out."""
+
+from __future__ import annotations
+
+import functools
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cuter.measure.metrics import FIGURES
+from cuter.show.report import charts, classes, compare, provenance
+from cuter.show.report.checkpoint_view import Inside
+from cuter.show.report.predictions import Look
+from cuter.show.report.run_labels import NamedRun, value_text
+from cuter.show.report.shell import Section
+from cuter.show.report.stacked_chart import share_chart
+from cuter.show.run_tables import SHOWN
+
+HALF = 450  # pixels, the width of a chart that stands beside another
+
+# Figures of the probe: heading, what it means, factor, decimals.
+LOCALISATION = {
+    "fiedler": ("Average Fiedler value", "lower: patch graphs are easier to cut", 1, 3),
+    "corloc": ("CorLoc, percent", "images where the first region meets a true box", 100, 1),
+    "ap50": ("AP50, percent", "average precision of the regions against the true boxes", 100, 1),
+    "purity": ("Purity of memory, percent", "cut-outs in memory that show an object of their label", 100, 1),
+}
+
+
+def sections(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> list[Section]:
+    """Return the sections that have something to show, in the order of the page."""
+    all_of_them = [
+        Section("summary", "Summary", "Summary", _summary(runs)),
+        Section("progress", "mAP by task", "mAP after each task", _progress(runs)),
+        Section("classes", "Classes", "Average precision of each class at the end", classes.precision_table(runs)),
+        Section("balance", "Balance of memory", "Which classes fill memory", _balances(runs)),
+        Section("memory", "What memory holds", "What memory holds", _memory(runs, insides)),
+        Section("cuts", "Test images", "What is cut out of test images", _cuts(runs, insides)),
+        Section("selection", "Kept and refused", "Which cut-outs were kept, and why others were not", _selection(runs)),
+        Section("localisation", "Localisation", "How well the model cuts, task by task", _localisation(runs)),
+        Section("made", "How it was made", "How the runs were made", _made(runs, insides)),
+    ]
+    return [section for section in all_of_them if section.data]
+
+
+def _summary(runs: Sequence[NamedRun]) -> dict[str, Any]:
+    groups = [column.group for column in compare.COLUMNS]
+    return {
+        "columns": compare.COLUMNS,
+        "groups": Counter(groups),
+        "firsts": [place for place, group in enumerate(groups) if group not in groups[:place]],
+        "rows": compare.summary_rows(runs),
+        "seeds": compare.seed_rows(runs),
+        "definitions": "; ".join(FIGURES[figure] for figure in SHOWN),
+        "are_compared": len(compare.compared(runs)) > 1,
+    }
+
+
+def _progress(runs: Sequence[NamedRun]) -> dict[str, Any] | None:
+    curves = _curves(runs, {run.label: {r.task + 1: r.scores["map"] for r in run.facts.results} for run in runs})
+    if not curves:
+        return None
+    label = "mAP after each task, one line a run"
+    sizes = ((charts.WIDE, 380), (charts.NARROW, 300))
+    chart = charts.Chart(*(charts.line_chart(curves, width, height, label) for width, height in sizes))
+    return {"chart": chart, "table": _task_table(curves, 1)}
+
+
+def _balances(runs: Sequence[NamedRun]) -> list[classes.Balance]:
+    return [found for run in runs if (found := classes.balance(run))]
+
+
+def _memory(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> list[tuple[NamedRun, Inside]]:
+    found = [(run, insides[run.label]) for run in runs if run.label in insides]
+    has_pictures = any(inside.thumbnails for _, inside in found)
+    return [(run, one) for run, one in found if one.thumbnails or one.no_memory] if has_pictures else []
+
+
+def _curves(runs: Sequence[NamedRun], points: dict[str, dict[int, Any]]) -> list[charts.Curve]:
+    """Return what can be drawn: figures that were measured, and of runs that have some."""
+    curves = [charts.Curve(run, {task: v for task, v in points[run.label].items() if v is not None}) for run in runs]
+    return [curve for curve in curves if curve.points]
+
+
+def _task_table(curves: Sequence[charts.Curve], decimals: int) -> dict[str, Any]:
+    """Return the numbers of a chart: a row a run, a column a task."""
+    tasks = sorted({task for curve in curves for task in curve.points})
+    rows = [
+        (curve.run, [f"{curve.points[task]:.{decimals}f}" if task in curve.points else "–" for task in tasks])
+        for curve in curves
+    ]
+    return {"tasks": tasks, "rows": rows}
+
+
+def _cuts(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> dict[str, Any] | None:
+    """Return the looks of all runs image by image, and why there are none of some."""
+    images: dict[str, list[tuple[NamedRun, Look]]] = {}
+    shown = [run for run in runs if run.label in insides]
+    for run in shown:
+        for look in insides[run.label].looks:
+            images.setdefault(f"{value_text(run.facts.config.get('dataset'))} {look.id}", []).append((run, look))
+    notes = [(run, insides[run.label].no_looks) for run in shown if insides[run.label].no_looks]
+    with_regions = any(guess.region for looks in images.values() for _, look in looks for guess in look.guesses)
+    return {"images": list(images.values()), "notes": notes, "with_regions": with_regions} if images else None
+
+
+def _selection(runs: Sequence[NamedRun]) -> dict[str, Any] | None:
+    chosen = [(run, run.facts.selection) for run in runs if run.facts.selection is not None]
+    if not chosen:
+        return None
+    names = list(dict.fromkeys(name for _, selection in chosen for name in selection.totals))
+    panels = []
+    for run, selection in chosen:
+        label = f"{run.label}: what became of the cut-outs, in percent, over the steps"
+        widths = (charts.WIDE, charts.NARROW)
+        panels.append((run, charts.Chart(*(share_chart(selection, names, width, label) for width in widths))))
+    rows = [
+        (run, [selection.totals.get(name, 0) for name in names], sum(selection.totals.values()))
+        for run, selection in chosen
+    ]
+    return {"names": names, "panels": panels, "rows": rows}
+
+
+def _localisation(runs: Sequence[NamedRun]) -> list[dict[str, Any]]:
+    panels = []
+    for figure, (heading, meaning, factor, decimals) in LOCALISATION.items():
+        points = {
+            run.label: {task: factor * value for task, value in run.facts.localisation.get(figure, {}).items()}
+            for run in runs
+        }
+        if curves := _curves(runs, points):
+            draw = functools.partial(
+                charts.line_chart,
+                curves,
+                height=230,
+                label=f"{heading} after each task",
+                decimals=decimals,
+                from_zero=True,
+            )
+            chart = charts.Chart(draw(HALF), draw(charts.NARROW))
+            table = _task_table(curves, decimals)
+            panels.append({"heading": heading, "meaning": meaning, "chart": chart, "table": table})
+    return panels
+
+
+def _made(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> dict[str, Any]:
+    return {
+        "settings": provenance.differing_settings(runs),
+        "configs": [(run, provenance.config_text(run)) for run in runs],
+        "surroundings": provenance.surroundings(runs),
+        "skipped": [(run, *provenance.skipped(run)) for run in runs if run.facts.skipped],
+        "notes": [*((run.label, note) for run in runs for note in run.facts.notes), *_missing(insides)],
+    }
+
+
+def _missing(insides: Mapping[str, Inside]) -> list[tuple[str, str]]:
+    """Return why there are no pictures where whole sections of them are left out."""
+    has_memory = any(inside.thumbnails for inside in insides.values())
+    has_looks = any(inside.looks for inside in insides.values())
+    notes = []
+    for label, inside in insides.items():
+        if inside.no_memory and not has_memory:
+            notes.append((label, f"its memory is not shown: {inside.no_memory}"))
+        elif inside.no_looks and not has_looks:
+            notes.append((label, f"no test images are shown: {inside.no_looks}"))
+    return notes

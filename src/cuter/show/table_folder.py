@@ -1,0 +1,120 @@
+"""Writes a table and all that it was made of into a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from cuter.show import table_formats as tables
+from cuter.storage import write_json, write_text
+from cuter.tables.columns import COLUMNS
+from cuter.tables.jobs import WITHOUT_EFFECT, Job
+from cuter.tables.orderings import orderings
+from cuter.tables.results import Results
+from cuter.tables.version import version
+
+DAY = len("2025-01-31")
+
+
+def write_results(folder: Path, results: Results, jobs: Sequence[Job], command: str) -> dict[str, Any]:
+    """Write table.md, table.csv, table.tex and results.json, and return what is in the last."""
+    folder.mkdir(parents=True, exist_ok=True)
+    record = describe(results, jobs, command)
+    write_text(folder / "table.md", f"{tables.markdown(results)}\n{provenance(record)}")
+    write_text(folder / "table.csv", tables.comma_separated(results))
+    write_text(folder / "table.tex", tables.latex(results))
+    write_json(folder / "results.json", record)
+    return record
+
+
+def provenance(record: dict[str, Any]) -> str:
+    """Tell by which command, code and when a table was made, as Markdown."""
+    runs = {run["folder"]: run for row in record["rows"].values() for run in row["runs"].values()}  # rows share runs
+    launches = sorted(launch for run in runs.values() for launch in run["launches"])
+    text = made_by(record)
+    if launches:
+        days = sorted({launch[:DAY] for launch in launches})
+        text += f"\nRuns: begun {' to '.join(dict.fromkeys([days[0], days[-1]]))}, cuter {_versions(launches)}.\n"
+    if taken := [run for run in runs.values() if run["from_results"]]:
+        launches = [launch for run in taken for launch in run["launches"]]
+        finished = sum(run["finished"] for run in runs.values())
+        by = f", made by cuter {_versions(launches)}" if launches else ""
+        text += f"\n{len(taken)} of {finished} finished runs are from the files of a results folder{by}.\n"
+    return text
+
+
+def _versions(launches: Sequence[str]) -> str:
+    return ", ".join(sorted({launch.split(" cuter ", 1)[1] for launch in launches}))
+
+
+def stamp(command: str) -> dict[str, str]:
+    """Return by what, when and with which code a table is made."""
+    date = datetime.now().astimezone().isoformat(timespec="seconds")
+    return {"command": command, "date": date, "version": version()}
+
+
+def made_by(record: dict[str, Any]) -> str:
+    """Tell the stamp of a table, as Markdown."""
+    return (
+        f"## How it was made\n\n```\n{record['command']}\n```\n\nTable: {record['date']}, cuter {record['version']}.\n"
+    )
+
+
+def describe(results: Results, jobs: Sequence[Job], command: str) -> dict[str, Any]:
+    """Return all figures by row and seed, and what they depend on."""
+    suite = results.suite
+    configs = [_settings(job) for job in jobs]
+    common = {field: value for field, value in configs[0].items() if all(c[field] == value for c in configs)}
+    return {
+        "suite": suite.name,
+        "title": suite.title,
+        "scale": results.scale,
+        "seeds": list(range(results.seeds)),
+        **stamp(command),
+        "settings": common,
+        "definitions": {column: COLUMNS[column].definition for column in suite.columns},
+        "reference": suite.reference,
+        "rows": {row.name: _describe_row(results, row.name, jobs, common) for row in results.rows},
+        "orderings": [asdict(ordering) | {"verdict": ordering.verdict} for ordering in orderings(results)],
+        "notes": list(suite.notes),
+    }
+
+
+def _describe_row(results: Results, name: str, jobs: Sequence[Job], common: dict[str, Any]) -> dict[str, Any]:
+    suite = results.suite
+    row, reference = suite.row(name), suite.row(suite.reference)
+    own = [job for job in jobs if job.row.name == name]
+    config = _settings(own[0])
+
+    def by_column(find: Any) -> dict[str, Any]:
+        found = {column: find(column) for column in suite.columns}
+        return {column: None if value is None else vars(value) for column, value in found.items()}
+
+    return {
+        "method": row.method,
+        "kind": row.kind,
+        "settings": {field: config[field] for field in config if field not in common and field != "seed"},
+        "figures": {str(job.seed): results.figures.get((name, job.seed)) for job in own},
+        "runs": {str(job.seed): _describe_run(job) for job in own},
+        "over_seeds": by_column(lambda column: results.spread(row, column)),
+        "minus_reference": by_column(lambda column: results.difference(row, reference, column)),
+        "published": by_column(lambda column: suite.published(row, column)),
+    }
+
+
+def _settings(job: Job) -> dict[str, Any]:
+    """Return all that decides the result; the environment of a run tells the rest."""
+    return job.config.model_dump(mode="json", exclude=set(WITHOUT_EFFECT))
+
+
+def _describe_run(job: Job) -> dict[str, Any]:
+    return {
+        "folder": str(job.folder),
+        "finished": job.summary is not None,
+        "from_results": job.summary is not None and job.summary_here is None,
+        "launches": job.launches,
+        "environment": job.environment,
+    }

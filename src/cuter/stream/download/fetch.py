@@ -1,0 +1,98 @@
+"""One file from the web: continued where it stopped, tried again, and checked before it gets its name."""
+
+import hashlib
+import time
+from collections.abc import Callable
+from http.client import HTTPException
+from pathlib import Path
+
+from cuter.errors import DataError
+from cuter.stream.download.web import BrokenError, Tell, WebFile, ask
+
+Progress = Callable[[str, int, int], None]  # (what goes on, bytes done, bytes in all)
+
+PAUSES = (1, 4, 15, 30)  # seconds before each new try; the first again whenever bytes have arrived in between
+CHUNK = 1 << 20
+
+
+def fetch(file: WebFile, folder: Path, progress: Progress, tell: Tell) -> Path:
+    """Return the file in `folder`, downloading what is missing of it.
+
+    Until its checksum was found right it is called `NAME.part`, and a later call goes on with that. A file NAME that is
+    there already is checked, too. What the disk refuses is an `OSError`, and leaves the part.
+    """
+    path, part = folder / file.name, part_of(file, folder)
+    if path.exists():
+        if (found := _checksum(path, file.name, progress)) != file.md5:
+            raise DataError(
+                f"{path}: not the file that is at {file.url}: its MD5 must be {file.md5}, not {found}. "
+                "Move it away, and the same command fetches it"
+            )
+        return path
+    _download(file, part, progress, tell)
+    if (found := _checksum(part, file.name, progress)) != file.md5:
+        part.unlink()
+        raise DataError(
+            f"{file.name} from {file.url} has a wrong checksum: its MD5 must be {file.md5}, not {found}. "
+            "What came is deleted; the same command fetches it again"
+        )
+    part.rename(path)
+    return path
+
+
+def part_of(file: WebFile, folder: Path) -> Path:
+    """Return where a file is kept until it is whole."""
+    return folder / f"{file.name}.part"
+
+
+def _download(file: WebFile, part: Path, progress: Progress, tell: Tell) -> None:
+    """Go on with a part until it is as long as the file."""
+    if _length(part) > file.size:
+        tell(f"{part} is longer than the file, which has {file.size} bytes. It starts again")
+        part.unlink()
+    most, failures = _length(part), 0
+    while _length(part) < file.size:
+        try:
+            _receive(file, part, progress, tell)
+        except BrokenError as broken:
+            if _length(part) > most:
+                most, failures = _length(part), 0
+            if failures == len(PAUSES):
+                raise DataError(
+                    f"{file.url} cannot be fetched: {broken}. {_length(part)} of {file.size} bytes are kept; "
+                    "the same command goes on with them"
+                ) from None
+            tell(f"{file.name}: {broken}. Tries again in {PAUSES[failures]} s")
+            time.sleep(PAUSES[failures])
+            failures += 1
+
+
+def _receive(file: WebFile, part: Path, progress: Progress, tell: Tell) -> None:
+    """Append what one connection brings."""
+    response, done = ask(file, _length(part), tell)
+    with response, part.open("ab" if done else "wb") as out:
+        while done < file.size:
+            try:
+                chunk = response.read1(min(CHUNK, file.size - done))  # what has arrived, so that a break loses nothing
+            except (OSError, HTTPException) as error:
+                raise BrokenError(f"the connection broke after {done} of {file.size} bytes ({error})") from None
+            if not chunk:
+                raise BrokenError(f"the connection ended after {done} of {file.size} bytes")
+            out.write(chunk)
+            done += len(chunk)
+            progress(f"fetching {file.name}", done, file.size)
+
+
+def _length(part: Path) -> int:
+    return part.stat().st_size if part.exists() else 0
+
+
+def _checksum(path: Path, name: str, progress: Progress) -> str:
+    """Return the MD5 of a file: against damage, not against enemies, and the only sum that goes round for these."""
+    digest, done, total = hashlib.md5(usedforsecurity=False), 0, path.stat().st_size
+    with path.open("rb") as file:
+        while chunk := file.read(CHUNK):
+            digest.update(chunk)
+            done += len(chunk)
+            progress(f"checking {name}", done, total)
+    return digest.hexdigest()

@@ -1,6 +1,0 @@
-"""The toybox: a small world of everyday things, drawn by code, for demonstrations, tests and pre-training."""
-
-from cuter.stream.toybox.scene import SIZE, Scene, Thing, draw_scene
-from cuter.stream.toybox.world import CLASSES, SPLITS, VERSION, Split
-
-__all__ = ["CLASSES", "SIZE", "SPLITS", "VERSION", "Scene", "Split", "Thing", "draw_scene"]
