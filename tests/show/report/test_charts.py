@@ -148,7 +148,8 @@ def test_layers_are_as_thick_as_their_shares() -> None:
 
 
 def test_the_style_sheet_has_all_colours() -> None:
-    from cuter.show.report import layers, names
+    from cuter.show.report import run_labels as names
+    from cuter.show.report import stacked_chart as layers
 
     style = (Path(names.__file__).parent / "templates" / "style.css").read_text()
     colours = (Path(names.__file__).parent / "templates" / "colours.css").read_text()
@@ -172,7 +173,7 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_colours_can_be_told_from_their_ground(scheme: str) -> None:
-    from cuter.show.report import names
+    from cuter.show.report import run_labels as names
 
     text = (Path(names.__file__).parent / "templates" / "colours.css").read_text()
     block = re.search(rf"macro {scheme}\(\) %}}(.*?){{% endmacro", text, re.DOTALL)
