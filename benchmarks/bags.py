@@ -83,7 +83,7 @@ class WithRegions(Model):
     def judge(self, images: Tensor, visible: Tensor | None = None) -> Tensor:
         """Return the logits that a prediction is made of."""
         features = self.backbone(images)
-        whole = self.head.judge(features)
+        whole = self.head.predict_logits(features)
         return self.regions.joined(self, images, features, whole) if self.when_predicting else whole
 
 
@@ -101,7 +101,7 @@ def main() -> None:
         def look(learner: Learner, learning: bool = learning, predicting: bool = predicting) -> None:
             learner.model = WithRegions(learner.model, regions, when_learning=learning, when_predicting=predicting)
 
-        options = {"stream_unknown": target} | ({"absent_below": BELOW} if target == "absent-if-sure" else {})
+        options = {"targets": target} | ({"targets.below": BELOW} if target == "absent-if-sure" else {})
         found = [experiment.run("rs", seed, prepare=look, **options) for seed in range(given.seeds)]
         average, last = (sum(values) / len(values) for values in zip(*found, strict=True))
         seen = ["bags" if learning else "whole images", "regions too" if predicting else "whole images"]

@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("--dataset", default="voc")
     parser.add_argument("--data-root", type=Path, required=True)
     parser.add_argument("--tasks", default="5x4")
-    parser.add_argument("--memory-images", type=int, default=1000)
+    parser.add_argument("--memory.images", type=int, default=1000)
     parser.add_argument("--seeds", type=int, default=3)
     given = parser.parse_args()
 

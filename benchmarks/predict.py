@@ -60,10 +60,10 @@ def look(folder: Path, count: int, sizes: list[int], batch: int) -> Seen:
 
     for start in range(0, len(samples), batch):
         images = read_images([sample.path for sample in samples[start : start + batch]], learner.backbone.image_size)
-        with model.looking():
+        with model.inference():
             clock = time.process_time()
             features = model.backbone(images)
-            whole.append(model.head.judge(features))
+            whole.append(model.head.predict_logits(features))
             timed("whole", clock)
             clock = time.process_time()
             found = mask_cut(features.patches, features.grid, max(COUNTS), cut.tau, centre=cut.centre, loops=cut.loops)
@@ -79,7 +79,7 @@ def look(folder: Path, count: int, sizes: list[int], batch: int) -> Seen:
                     crops.append(resize(images[image, None, :, y1:y2, x1:x2], size))
                 found_scores = torch.full((*found.found.shape, len(names)), -torch.inf)
                 if crops:
-                    found_scores[found.found] = model.judge(torch.cat(crops))
+                    found_scores[found.found] = model.predict_logits(torch.cat(crops))
                 timed(size, clock)
                 regions[size].append(found_scores)
     labels = torch.tensor([[name in sample.labels for name in names] for sample in samples])

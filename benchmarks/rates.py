@@ -120,7 +120,7 @@ class Experiment:
     ) -> tuple[float, float]:
         """Learn the stream and return average and last mAP in percent. `prepare` may change the learner first."""
         correlation.EVIDENCE = settings.pop("evidence", correlation.EVIDENCE)
-        common = {"method": method, "seed": seed, "augment": "none", "memory_images": self.memory, "replay_size": 6}
+        common = {"method": method, "seed": seed, "augment": "none", "memory.images": self.memory, "replay.size": 6}
         learner = Learner(validated(LearnerSettings, common | settings), self.backbone, "cpu")  # type: ignore[arg-type]
         prepare(learner)
         results = []
@@ -152,9 +152,9 @@ Trial = tuple[str, dict[str, Any]]
 def rates() -> Iterable[Trial]:
     """The same grid for every head: rate of rows, and of what is shared where there is such."""
     for method, rows in itertools.product(LINEAR, ROWS):
-        yield method, {"head_lr": rows}
+        yield method, {"head.lr": rows}
     for method, rows, shared in itertools.product(GRAPHS, ROWS, SHARED):
-        yield method, {"head_lr": rows, "shared_lr": shared}
+        yield method, {"head.lr": rows, "head.shared_lr": shared}
 
 
 def replay() -> Iterable[Trial]:
@@ -162,15 +162,15 @@ def replay() -> Iterable[Trial]:
     for method, reduction, weight in itertools.product(
         (*LINEAR, *OTHERS, *GRAPHS), ("mean", "sum"), (0.25, 0.5, 1.0, 2.0, 4.0)
     ):
-        yield method, {"class_reduction": reduction, "replay_weight": weight}
+        yield method, {"class_reduction": reduction, "replay.weight": weight}
 
 
 def heads() -> Iterable[Trial]:
     """What the embedding of the image brings to class attention, and class means or rows to prototypes."""
     for method, sees in itertools.product(("krt", "apple"), ("patches", "image")):
-        yield method, {"attention_sees": sees}
+        yield method, {"head.sees": sees}
     for method, scores in itertools.product(("icarl", "nsce"), ("means", "rows")):
-        yield method, {"prototype_scores": scores}
+        yield method, {"head.scores": scores}
 
 
 def edges() -> Iterable[Trial]:

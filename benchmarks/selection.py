@@ -18,11 +18,11 @@ from rich.progress import track
 from rich.table import Table
 from torch import Tensor
 
-from cuter.learn.cutouts import CutOuts
 from cuter.learn.keepers import Kept
+from cuter.learn.keepers.cut_outs import CutOuts
+from cuter.learn.keepers.selection import KEPT, Candidates, Verdicts, by_thresholds, relative_to_image
 from cuter.learn.learner import Learner
 from cuter.learn.model import View
-from cuter.learn.selection import KEPT, Candidates, Verdicts, by_thresholds, relative_to_image
 from cuter.measure.purity import shows
 from cuter.memory import Item
 from cuter.runs.config import RunConfig
@@ -126,10 +126,11 @@ def main() -> None:
     given = parser.parse_args()
     config = RunConfig(
         method="cuter", dataset="voc", data_root=given.data_root, backbone=given.backbone, tasks="5x4",
-        dataset_options={"train": "train", "test": "val"}, limit_train=given.images, memory_images=given.images // 5,
+        dataset_options={"train": "train", "test": "val"}, limit_train=given.images,
+        memory={"images": given.images // 5},
     )  # fmt: skip
     plan = make_plan(config)
-    learner = Learner.create("cuter", backbone=given.backbone, memory_images=config.memory_images)
+    learner = Learner.create("cuter", backbone=given.backbone, memory={"images": config.memory_images})
     samples = {v.sample.id: v.sample for batches in plan.learn for batch in batches for v in batch}
     learner.keeper = watch = Watch(learner, samples)
     for task, batches in enumerate(plan.learn):

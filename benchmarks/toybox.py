@@ -38,7 +38,7 @@ STAGES = {
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--scenes", type=int, default=200, help="in each round")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--localiser.max-regions", type=int, default=5)
     arguments = parser.parse_args()
     for number in range(2 * arguments.scenes):  # the pools fill
         draw_scene("test", number)

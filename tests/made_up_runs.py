@@ -16,7 +16,7 @@ CONFIG = {
     "method": "rs",
     "keeper": "whole-images",
     "memory": "reservoir",
-    "memory_images": 30,
+    "memory.images": 30,
     "seed": 0,
     "dataset": "folder",
     "data_root": "/nowhere",

@@ -1,12 +1,13 @@
-"""Names for interchangeable parts: a data set, a memory policy, a method is one file in its package."""
+"""Names for interchangeable parts: a data set, a memory policy, a method is one file in its package, or in yours."""
 
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
-from typing import Generic, TypeVar
+from importlib.metadata import entry_points
+from typing import Any, Generic, TypeVar
 
-from cuter.errors import UnknownNameError
+from cuter.errors import ConfigError, UnknownNameError
 
 T = TypeVar("T")
 
@@ -19,11 +20,23 @@ def did_you_mean(name: str, accepted: list[str]) -> str:
 
 
 class Registry(Generic[T]):
-    """Parts by name. Every module of `package` is imported on the first look-up, so that adding a file is enough."""
+    """Parts by name.
 
-    def __init__(self, kind: str, package: str):
+    On the first look-up every module of `package` is imported, and every entry point of the group `entry_points` of
+    installed packages, so that adding a file or installing a package is enough.
+
+    Args:
+        kind: What the parts are called in messages, as "memory policy".
+        package: Package, or module, that holds the parts.
+        group: Group of entry points by which other packages add parts, as "cuter.memories".
+        settings: Settings of a part that has none of its own; a part names its own as its attribute `Settings`.
+    """
+
+    def __init__(self, kind: str, package: str, group: str = "", settings: Any = None):
         self.kind = kind
         self.package = package
+        self.group = group
+        self.settings = settings
         self._parts: dict[str, T] = {}
         self._discovered = False
 
@@ -38,6 +51,10 @@ class Registry(Generic[T]):
 
         return file
 
+    def settings_of(self, name: str) -> Any:
+        """Return the class of the settings of the part of this name."""
+        return getattr(self[name], "Settings", self.settings)
+
     def __getitem__(self, name: str) -> T:
         self._discover()
         if name not in self._parts:
@@ -51,7 +68,15 @@ class Registry(Generic[T]):
     def _discover(self) -> None:
         if self._discovered:
             return
+        self._discovered = True  # before: a part may look for others while it is imported
         package = importlib.import_module(self.package)
-        for module in pkgutil.iter_modules(package.__path__):
+        for module in pkgutil.iter_modules(getattr(package, "__path__", [])):
             importlib.import_module(f"{self.package}.{module.name}")
-        self._discovered = True
+        for entry in entry_points(group=self.group) if self.group else ():
+            try:
+                entry.load()
+            except Exception as error:
+                raise ConfigError(
+                    f"the package {entry.dist.name if entry.dist else entry.value} offers the {self.kind} "
+                    f"{entry.name!r}, but it cannot be imported: {error}"
+                ) from error

@@ -45,7 +45,7 @@ def test_what_comes_out_is_float32_and_nearly_the_same(backbone: Backbone, visib
 
 def test_a_learner_of_bfloat16_learns_nearly_the_same_and_keeps_float32_weights() -> None:
     learners = [
-        Learner.create("cuter", backbone=untrained_vit(), memory_images=4, device="cpu", precision=precision)
+        Learner.create("cuter", backbone=untrained_vit(), memory={"images": 4}, device="cpu", precision=precision)
         for precision in ("float32", "bfloat16")
     ]
     learners[1].backbone.load_state_dict(learners[0].backbone.state_dict())

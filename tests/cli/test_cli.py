@@ -22,6 +22,7 @@ from cuter.cli import app
 from cuter.pretrain.display import PretrainDisplay
 from cuter.pretrain.pretraining import start
 from cuter.pretrain.settings import PretrainSettings
+from cuter.runs.config import field_names
 from cuter.show import demo
 from small_demo import make_the_demo_small, small_demo
 from waiting import wait_for
@@ -31,7 +32,7 @@ from waiting import wait_for
 def run(shapes: Path, backbone_folder: Path) -> list[object]:
     """A run of 19 steps with worker processes and frequent checkpoints."""
     options = ["--data-root", shapes, "--backbone", backbone_folder, "--tasks", "4x2", "--batch-size", 6]
-    more = ["--memory-images", 10, "--replay-size", 3, "--checkpoint-steps", 2, "--probe-images", 4]
+    more = ["--memory.images", 10, "--replay.size", 3, "--checkpoint-steps", 2, "--probe-images", 4]
     more += ["--lr", 0.001, "--device", "cpu"]
     return ["run", "--dataset", "folder", *options, *more]
 
@@ -163,8 +164,11 @@ def test_help_answers_at_once_and_names_every_setting() -> None:
     slow = "import sys; import cuter.cli; print([m for m in ('torch', 'transformers', 'sklearn') if m in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", slow], text=True).strip() == "[]"
     text = cuter("run", "--help", env={"COLUMNS": "200"}).stdout
-    for option in ("--dataset", "--data-root", "--limit-train", "--strict", "--blurry", "--resume", "--json"):
+    for option in ("--dataset", "--data-root", "--limit-train", "--memory.images", "--resume", "--json"):
         assert option in text
+    assert len(text.splitlines()) < 100
+    everything = cuter("run", "--help-all", env={"COLUMNS": "200"}).stdout
+    assert all(f"--{name.replace('_', '-')}" in everything for name in field_names())
     assert "(default: 2e-05)" in text
     commands = ("run", "demo", "data", "compare", "cut", "assess", "pretrain")
     assert all(command in cuter("--help").stdout for command in commands)
@@ -185,7 +189,7 @@ def test_help_answers_at_once_and_names_every_setting() -> None:
         (["assess", "--backbone", "x", "--dataset", "coco"], "data set 'coco' needs --data-root"),
         (["data", "check"], "name a folder, or with --dataset a data set that needs none: toybox"),
         (["run", "--resume", "nowhere", "--lr", "1"], "--resume takes the run's own settings: drop --lr"),
-        (["run", "--resume", "x", "--seed", "1"], "only --data-root, --workers, --device, --max-unreadable may change"),
+        (["run", "--resume", "x", "--seed", "1"], "only --data-root, --workers, --max-unreadable, --device may change"),
         (["run", "--resume", "nowhere"], "nowhere holds no run"),
         (["run", "--dataset-options", "train"], "'train' must be NAME=VALUE"),
         (["data", "check", "nowhere"], "nowhere: no such folder"),
@@ -241,7 +245,7 @@ def test_a_config_file_with_overrides(run: list[object], tmp_path: Path) -> None
     done = cuter("run", "--config", tmp_path / "x.yaml", "--seed", 4, "--out", tmp_path / "run", "--json")
     assert done.returncode == 0, done.stderr
     config = json.loads(done.stdout)["config"]
-    assert (config["seed"], config["limit_train"], config["batch_size"]) == (4, 20, 6)
+    assert (config["learner"]["seed"], config["limit_train"], config["batch_size"]) == (4, 20, 6)
 
 
 def test_data_check_tells_what_is_there(tmp_path: Path, shapes: Path) -> None:
@@ -317,11 +321,15 @@ def test_methods_are_listed_for_people_and_for_programs() -> None:
 def test_parts_mix_and_what_makes_no_sense_is_refused(run: list[object], tmp_path: Path) -> None:
     mixed = cuter(*run, "--method", "krt", "--memory", "prs", "--limit-train", 12, "--out", tmp_path / "run", "--json")
     assert mixed.returncode == 0, mixed.stderr
-    config = json.loads(mixed.stdout.splitlines()[-1])["config"]
-    assert (config["head"], config["teacher"], config["memory"]) == ("class-attention", "pseudo", "prs")
+    learner = json.loads(mixed.stdout.splitlines()[-1])["config"]["learner"]
+    kinds = [learner[part]["kind"] for part in ("head", "teacher", "memory")]
+    assert kinds == ["class-attention", "pseudo", "prs"]
     for options, reason in (
         (["--teacher", "soft-graph"], "only the head label-graph has, not linear"),
-        (["--method", "cuter", "--tau1", 0.3], "tau1 0.3 would have no effect"),
+        (
+            ["--method", "cuter", "--keeper.selection.tau1", 0.3],
+            "unknown setting keeper.selection.tau1 of the selection 'relative'",
+        ),
     ):
         refused = cuter(*run, *options, "--out", tmp_path / "refused")
         assert refused.returncode == 2

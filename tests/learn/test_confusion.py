@@ -95,7 +95,7 @@ def test_classes_that_have_left_memory_are_passed_over() -> None:
 
 def test_a_learner_looks_with_what_it_predicts_by(tiny: Backbone) -> None:
     """Every image looks like both classes to rows that score all images high."""
-    one = Learner.create("nsce", backbone=tiny, device="cpu", confusion_steps=2, memory_images=20)
+    one = Learner.create("nsce", backbone=tiny, device="cpu", replay={"steps": 2}, memory={"images": 20})
     pixels = torch.randint(256, (6, 3, 32, 32), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
     labels = [["a"]] * 3 + [["b"]] * 3
     one.observe(Batch.of(pixels, labels, ids=[f"0 {n}" for n in range(6)]))

@@ -13,12 +13,12 @@ from cuter.backbone.families import build, make_config
 from cuter.backbone.preprocessing import Preprocessing
 from cuter.cut import CutSettings, Localiser
 from cuter.errors import ConfigError
-from cuter.learn.cutouts import NO_PLACE, NO_REGION, OUTCOMES, WHOLE_IMAGE, Boxes, CutOuts, Patches
 from cuter.learn.keepers import WantedVectors
+from cuter.learn.keepers.cut_outs import NO_PLACE, NO_REGION, OUTCOMES, WHOLE_IMAGE, Boxes, CutOuts, Patches
+from cuter.learn.keepers.selection import KEPT, OTHER_LABEL, relative_to_image
 from cuter.learn.learner import Learner
 from cuter.learn.losses import asymmetric_loss
 from cuter.learn.model import Model, View
-from cuter.learn.selection import KEPT, OTHER_LABEL, relative_to_image
 from cuter.learn.settings import LearnerSettings
 from cuter.memory import Item
 from cuter.stream.batch import Batch
@@ -204,8 +204,8 @@ def test_cut_outs_lie_where_they_say_whatever_the_augmentation(gazing: Backbone,
         device="cpu",
         localiser=localiser,
         augment=augment,
-        fallback="none",
-        replay_size=2,
+        keeper={"fallback": "none"},
+        replay={"size": 2},
     )
     offered: list[Item] = []
     one.memory.offer = lambda items, **_: offered.extend(items)  # type: ignore[method-assign]
@@ -264,7 +264,9 @@ def test_cut_energy_needs_a_localiser_with_the_same_grid(gazing: Backbone, backb
 
 
 def test_a_localiser_with_another_image_size(gazing: Backbone, backbone_folder) -> None:
-    one = Learner.create("cuter", backbone=gazing, device="cpu", localiser=str(backbone_folder), fallback="none")
+    one = Learner.create(
+        "cuter", backbone=gazing, device="cpu", localiser=str(backbone_folder), keeper={"fallback": "none"}
+    )
     assert one.localiser.backbone.image_size == 32
     images = torch.randint(0, 255, (4, 3, 64, 64), dtype=torch.uint8)
     assert sum(one.observe(Batch.of(images, [["thing"]] * 4)).selection.values()) == 8
@@ -272,7 +274,13 @@ def test_a_localiser_with_another_image_size(gazing: Backbone, backbone_folder) 
 
 def test_patches_of_a_learner_go_through_memory_and_replay() -> None:
     learner = Learner.create(
-        "cuter", backbone=untrained_vit(), cutout_shape="patches", memory_images=8, device="cpu", lr=1e-3, head_lr=0.1
+        "cuter",
+        backbone=untrained_vit(),
+        keeper={"shape": "patches"},
+        memory={"images": 8},
+        head={"lr": 0.1},
+        device="cpu",
+        lr=1e-3,
     )
     generator = torch.Generator().manual_seed(0)
     size = learner.backbone.image_size
@@ -295,4 +303,4 @@ def test_a_cnn_has_no_patches_to_cut_out() -> None:
     config = {"model_type": "resnet", "embedding_size": 8, "hidden_sizes": [16, 32], "depths": [1, 1]}
     backbone = Backbone(build(make_config(config, "test")), Preprocessing(32), name="tiny resnet")
     with pytest.raises(ConfigError, match=r"is a CNN.*cutout_shape"):
-        Learner.create("cuter", backbone=backbone, cutout_shape="patches")
+        Learner.create("cuter", backbone=backbone, keeper={"shape": "patches"})

@@ -7,12 +7,13 @@ import torch
 
 from cuter.backbone import Backbone
 from cuter.errors import ConfigError
-from cuter.learn.cutouts import Boxes, CutOuts
-from cuter.learn.keepers import WantedVectors, WholeImages, residuals
+from cuter.learn.keepers.base import WantedVectors, residuals
+from cuter.learn.keepers.cut_outs import Boxes, CutOuts
+from cuter.learn.keepers.selection import Candidates, Verdicts
+from cuter.learn.keepers.whole_images import WholeImages
 from cuter.learn.learner import Learner
 from cuter.learn.losses import asymmetric_loss
 from cuter.learn.model import View
-from cuter.learn.selection import Candidates, Verdicts
 from cuter.stream.batch import Batch
 from cuter.stream.resize import resize
 
@@ -91,7 +92,7 @@ def test_whole_images_come_with_what_is_wanted() -> None:
 
 def test_cut_outs_come_with_what_their_own_forward_says(tiny: Backbone) -> None:
     """Their target is one class and none of the others, also of those that nobody looked for."""
-    one = Learner.create("cuter", backbone=tiny, device="cpu", memory="gradient", head_lr=0.01)
+    one = Learner.create("cuter", backbone=tiny, device="cpu", memory="gradient", head={"lr": 0.01})
     batch = Batch.of(images(2), [["a"], ["b"]], known=["a", "b"])
     one.observe(batch)
     one.observe(Batch.of(images(1), [["c"]], known=["c"]))
@@ -101,7 +102,7 @@ def test_cut_outs_come_with_what_their_own_forward_says(tiny: Backbone) -> None:
     view = View(torch.zeros(2, 3), torch.zeros(2, 32), torch.zeros(2, 1, 4), (1, 1), boxes=boxes)
     kept = keeper(aligned, view).items
     crops = [aligned.images[:1, :, 3:20, 2:12], aligned.images[1:, :, :9, :9]]
-    with one.model.looking():
+    with one.model.inference():
         seen = one.model(torch.cat([resize(crop, 32) for crop in crops]))
     for row, item in enumerate(kept):
         assert item.known.tolist() == [True, True, False]
@@ -126,7 +127,7 @@ def test_a_fallback_image_comes_with_vectors_too(tiny: Backbone) -> None:
 def test_a_learner_with_each_policy_learns_grows_and_is_saved(
     tiny: Backbone, memory: str, keeper: str, tmp_path
 ) -> None:
-    one = Learner.create("rs", backbone=tiny, device="cpu", memory=memory, keeper=keeper, memory_images=4)
+    one = Learner.create("rs", backbone=tiny, device="cpu", memory={"kind": memory, "images": 4}, keeper=keeper)
     one.observe(Batch.of(images(3), [[]] * 3))  # nothing is known yet
     for step in range(6):
         names = ["a", "b"] if step < 3 else ["c", "d"]
@@ -146,7 +147,9 @@ def test_a_learner_with_each_policy_learns_grows_and_is_saved(
 
 def test_replay_renews_vectors_and_only_those_that_are_wanted(tiny: Backbone) -> None:
     for memory in ("gradient", "herding", "reservoir"):
-        one = Learner.create("rs", backbone=tiny, device="cpu", memory=memory, memory_images=50, replay_size=2, lr=1e-3)
+        one = Learner.create(
+            "rs", backbone=tiny, device="cpu", memory={"kind": memory, "images": 50}, replay={"size": 2}, lr=1e-3
+        )
         one.observe(Batch.of(images(6), [["a"]] * 6, known=["a"]))
         before = {item.id: item for item in one.memory.items}
         one.observe(Batch.of(images(1), [["b"]], known=["b"], ids=["new"]))
@@ -160,7 +163,7 @@ def test_replay_renews_vectors_and_only_those_that_are_wanted(tiny: Backbone) ->
 
 
 def test_the_power_reaches_the_policy_or_is_refused(tiny: Backbone) -> None:
-    one = Learner.create("rs", backbone=tiny, device="cpu", memory="prs", memory_power=0.5)
-    assert one.memory.power == 0.5
-    with pytest.raises(ConfigError, match=r"power of 0\.5 could shape\. Accepted: ocdm, prs"):
-        Learner.create("rs", backbone=tiny, device="cpu", memory_power=0.5)
+    one = Learner.create("rs", backbone=tiny, device="cpu", memory={"kind": "prs", "power": 0.5})
+    assert one.memory.settings.power == 0.5
+    with pytest.raises(ConfigError, match=r"memory\.power of the memory policy 'reservoir'\. It is a setting of: ocdm"):
+        Learner.create("rs", backbone=tiny, device="cpu", memory={"power": 0.5})

@@ -29,7 +29,7 @@ def batch(count: int, names: list[str], seed: int = 0, size: int = 32) -> Batch:
 
 def learner(backbone: Backbone, method: str = "rs", **settings: object) -> Learner:
     return Learner.create(
-        method, backbone=backbone, device="cpu", **({"memory_images": 8, "replay_size": 3} | settings)
+        method, backbone=backbone, device="cpu", **({"memory.images": 8, "replay.size": 3} | settings)
     )
 
 
@@ -43,7 +43,9 @@ def test_save_and_load_goes_on_exactly_with_batch_normalisation(tmp_path: Path) 
         embedding_size=8, hidden_sizes=[8, 16], depths=[1, 1], layer_type="basic", downsample_in_first_stage=False
     )
     ResNetModel(config).save_pretrained(tmp_path / "resnet")
-    one = Learner.create(backbone=tmp_path / "resnet", device="cpu", augment="flip", memory_images=2, replay_size=2)
+    one = Learner.create(
+        backbone=tmp_path / "resnet", device="cpu", augment="flip", memory={"images": 2}, replay={"size": 2}
+    )
     one.observe(batch(3, ["cat", "dog"]))
     one.save(tmp_path / "saved")
     two = Learner.load(tmp_path / "saved", device="cpu")
@@ -58,7 +60,7 @@ def test_a_copy_goes_on_exactly_with_all_that_can_be_drawn(
     tiny: Backbone, copied: Callable[[Learner], Learner]
 ) -> None:
     """The paper's augmentation has state of its own, and memory may hold files."""
-    one = learner(tiny, "cuter-frozen", augment="paper", memory="gradient", memory_codec="jpeg")
+    one = learner(tiny, "cuter-frozen", augment="paper", memory={"kind": "gradient", "codec": "jpeg"})
     one.observe(batch(3, ["cat", "dog"]))
     two = copied(one)
     for number in (1, 2):
@@ -74,7 +76,7 @@ def test_a_copy_goes_on_exactly_with_all_that_can_be_drawn(
 
 
 def test_nothing_to_replay_is_not_looked_at(tiny: Backbone) -> None:
-    one = learner(tiny, replay_size=0)
+    one = learner(tiny, replay={"size": 0})
     looks: list[int] = []
     one.model.register_forward_hook(lambda *_: looks.append(1))
     for number in range(2):
@@ -101,7 +103,7 @@ def test_a_first_batch_without_any_label(tiny: Backbone) -> None:
 @pytest.mark.parametrize("unknown", ["absent", "ignored"])
 def test_what_replay_says_of_unknown_classes(tiny: Backbone, unknown: str) -> None:
     """'absent': a replayed cat says that it is no dog. 'ignored': it says nothing of dogs. The stream never does."""
-    one = learner(tiny, replay_unknown=unknown)
+    one = learner(tiny, replay={"unknown": unknown})
     one.observe(batch(6, ["cat"]))
     seen = []
     one.criterion = lambda logits, labels, known: seen.append((labels, known)) or logits.sum()
@@ -114,7 +116,7 @@ def test_what_replay_says_of_unknown_classes(tiny: Backbone, unknown: str) -> No
 
 def test_unknown_labels_move_nothing(tiny: Backbone) -> None:
     """A class that nobody looked for must not be pushed down by images of later tasks."""
-    one = learner(tiny, augment="none", replay_size=0, lr=1e-2, weight_decay=0.0)
+    one = learner(tiny, augment="none", replay={"size": 0}, lr=1e-2, weight_decay=0.0)
     one.observe(batch(4, ["cat"]))
     before = one.model.head.weights[0].detach().clone()
     gradient_free = Batch.of(batch(4, ["dog"]).images, [["dog"]] * 4, known=["dog"])
@@ -124,7 +126,7 @@ def test_unknown_labels_move_nothing(tiny: Backbone) -> None:
 
 
 def test_what_classes_bring_and_what_they_share_learn_at_rates_of_their_own(tiny: Backbone) -> None:
-    one = learner(tiny, "agcn", lr=1e-5, head_lr=1e-3)
+    one = learner(tiny, "agcn", lr=1e-5, head={"lr": 1e-3})
     one.observe(batch(2, ["cat"]))
     one.observe(batch(2, ["dog"]))
     head = one.model.head
@@ -138,7 +140,7 @@ def test_what_classes_bring_and_what_they_share_learn_at_rates_of_their_own(tiny
 def test_replay_weighs_what_it_is_set_to(tiny: Backbone) -> None:
     losses = []
     for weight in (0.0, 1.0, 3.0):
-        one = learner(copy.deepcopy(tiny), replay_weight=weight, seed=4)
+        one = learner(copy.deepcopy(tiny), replay={"weight": weight}, seed=4)
         one.observe(batch(4, ["a"], seed=1))
         losses.append(one.observe(batch(4, ["b"], seed=2)).loss)
     assert losses[1] > losses[0]
@@ -160,7 +162,7 @@ def test_replay_holds_back_forgetting(tiny: Backbone) -> None:
     loss = []
     for replay in (0, 8):
         tiny.load_state_dict(state)
-        one = learner(tiny, augment="none", lr=1e-3, memory_images=50, replay_size=replay)
+        one = learner(tiny, augment="none", memory={"images": 50}, replay={"size": replay}, lr=1e-3)
         for item in old + new:
             one.observe(item)
         with torch.no_grad():
@@ -175,7 +177,7 @@ def test_cut_finds_what_a_localiser_would_and_changes_nothing(tiny: Backbone) ->
     images = torch.full((2, 3, 64, 48), 20, dtype=torch.uint8)
     images[:, :, 32:, 24:] = 200
     before, generator = weights(one), one.generator.get_state()
-    regions = one.cut(images, rounds=1)
+    regions = one.cut(images, max_regions=1)
     assert regions.grid == (4, 4), "of the size that the backbone takes"
     expected = Localiser(copy.deepcopy(tiny)).cut(resize(images, 32), rounds=1)
     assert torch.equal(regions.boxes, expected.boxes)
@@ -261,9 +263,9 @@ def test_a_loss_that_is_not_finite_stops_before_the_weights_are_spoilt(tiny: Bac
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"replay_sise": 3}, "unknown field 'replay_sise'. Did you mean 'replay_size'?"),
+        ({"replay": {"sise": 3}}, "unknown setting replay.sise of the replay 'uniform'. Did you mean 'size'?"),
         ({"lr": -1}, "lr: Input should be greater than 0, not -1"),
-        ({"augment": "all"}, "augment: Input should be 'flip', 'paper' or 'none', not 'all'"),
+        ({"augment": 3}, "augment: the augmentation by name, or as a mapping with 'kind', not 3. Names: flip, none"),
     ],
 )
 def test_wrong_settings_are_told(tiny: Backbone, settings: dict[str, object], message: str) -> None:
@@ -277,6 +279,8 @@ def test_unknown_parts_are_told(tiny: Backbone) -> None:
         learner(tiny, "rss")
     with pytest.raises(UnknownNameError, match=r"unknown memory policy 'reservior'\. Did you mean 'reservoir'\?"):
         learner(tiny, memory="reservior")
+    with pytest.raises(UnknownNameError, match=r"unknown augmentation 'all'\. Accepted: flip, none, paper"):
+        learner(tiny, augment="all")
     with pytest.raises(ConfigError, match=r"device 'tpu' is not available here\. Accepted: auto, cpu"):
         Learner.create(backbone=tiny, device="tpu")
 
@@ -287,7 +291,7 @@ def test_features_are_those_that_suit_the_cut_unless_told_otherwise(tiny: Backbo
 
 
 def test_a_learner_of_another_format_is_refused(tiny: Backbone) -> None:
-    with pytest.raises(CheckpointError, match="saved in format 0, but this version reads format 3"):
+    with pytest.raises(CheckpointError, match="saved in format 0, but this version reads the formats 3 and 4"):
         Learner.from_state(learner(tiny).state_dict() | {"format": 0})
 
 

@@ -21,8 +21,8 @@ methods = pytest.mark.parametrize("method", LEARNERS)
 plain = [name for name in LEARNERS if "regulariser" not in METHODS[name].choices]
 plain_methods = pytest.mark.parametrize("method", plain)
 
-SETTINGS: dict[str, Any] = {"memory_images": 8, "replay_size": 3, "augment": "none"}
-OFTEN = {"confusion_steps": 2}  # where a method looks for confused classes, within the few steps of a test
+SETTINGS: dict[str, Any] = {"memory.images": 8, "replay.size": 3, "augment": "none"}
+OFTEN = {"replay.steps": 2}  # where a method looks for confused classes, within the few steps of a test
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def three_tasks(one: Learner) -> None:
 @plain_methods  # those with a regulariser, at the rates that its weight suits: tests/learn/test_learner.py
 def test_it_learns_what_it_is_shown(tiny: Backbone, method: str) -> None:
     """Dark images are 'night', bright ones 'day': the loss falls, and after some steps the scores say so."""
-    one = learner(tiny, method, lr=3e-3, head_lr=1e-2)
+    one = learner(tiny, method, lr=3e-3, head={"lr": 1e-2})
     generator = torch.Generator().manual_seed(0)
     dark = torch.randint(0, 60, (4, 3, 32, 32), dtype=torch.uint8, generator=generator)
     bright = torch.randint(190, 256, (4, 3, 32, 32), dtype=torch.uint8, generator=generator)
@@ -72,7 +72,7 @@ def test_it_learns_what_it_is_shown(tiny: Backbone, method: str) -> None:
 @methods
 def test_two_tasks_of_two_colours(tiny: Backbone, method: str) -> None:
     """End to end: eight images of two colours, then of two others. The scores rank all four far better than chance."""
-    one = learner(tiny, method, memory_images=16, lr=1e-3, head_lr=1e-2)
+    one = learner(tiny, method, memory={"images": 16}, head={"lr": 1e-2}, lr=1e-3)
     generator = torch.Generator().manual_seed(1)
     colours = torch.tensor([[230, 30, 30], [30, 230, 30], [30, 30, 230], [230, 230, 30]])
     names = ["red", "green", "blue", "yellow"]
@@ -111,7 +111,7 @@ def test_empty_and_one_image_batches(tiny: Backbone, method: str, count: int) ->
     one = learner(tiny, method)
     step = one.observe(batch(count, ["cat"]))
     assert step.images == one.steps == count
-    if one.settings.keeper == "whole-images":
+    if one.settings.keeper.kind == "whole-images":
         assert len(one.memory) == count
     if count:
         assert one.predict(batch(count, ["cat"]).images)[0]["cat"] > 0.5, "one step from undecided towards its label"
@@ -156,7 +156,7 @@ def test_a_class_that_never_appears(tiny: Backbone, method: str) -> None:
 @methods
 def test_thousands_of_classes(tiny: Backbone, method: str) -> None:
     one = learner(tiny, method)
-    most = 500 if one.settings.head == "label-graph" else 3_000  # a graph has edges between all pairs
+    most = 500 if one.settings.head.kind == "label-graph" else 3_000  # a graph has edges between all pairs
     names = [f"class {i}" for i in range(most)]
     shown = batch(2, names)
     one.observe(shown)
@@ -168,17 +168,19 @@ def test_thousands_of_classes(tiny: Backbone, method: str) -> None:
 
 @methods
 def test_the_budget_of_memory_holds(tiny: Backbone, method: str) -> None:
-    one = learner(tiny, method, memory_images=5)
+    one = learner(tiny, method, memory={"images": 5})
     for seed in range(4):
         one.observe(batch(4, ["cat", "dog"], seed))
         assert one.memory.pixels <= 5 * 32 * 32
-    if one.settings.keeper == "whole-images" or method == "cuter":  # others: as the model is certain of what they see
+    if (
+        one.settings.keeper.kind == "whole-images" or method == "cuter"
+    ):  # others: as the model is certain of what they see
         assert one.memory.fill > 0.5
 
 
 @methods
 def test_a_memory_of_nothing(tiny: Backbone, method: str) -> None:
-    one = Learner.create(method, backbone=tiny, device="cpu", memory_images=0, replay_size=0)
+    one = Learner.create(method, backbone=tiny, device="cpu", memory={"images": 0}, replay={"size": 0})
     before = weights(one).clone()
     three_tasks(one)
     step = one.observe(batch(4, ["tree"], 9))
@@ -266,7 +268,7 @@ def test_a_teacher_costs_one_look_at_the_stream_batch_and_no_gradient(
 
     monkeypatch.setattr(type(one.backbone), "forward", counting)
     one.observe(batch(4, ["dog"], 2))
-    assert looks["earlier"] == (0 if one.settings.teacher == "none" else 4)
+    assert looks["earlier"] == (0 if one.settings.teacher.kind == "none" else 4)
     assert one.teacher.earlier is None or not any(p.requires_grad for p in one.teacher.earlier.parameters())
 
 

@@ -34,7 +34,7 @@ class Colours(nn.Module):
 
 
 class MeanColour(nn.Module):
-    def judge(self, features: Features) -> Tensor:
+    def predict_logits(self, features: Features) -> Tensor:
         return 8 * features.embedding
 
 
@@ -69,7 +69,9 @@ def all_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_small_thing_is_seen_in_its_region() -> None:
     model = SeesColours()
     scores = RegionPredictor(model, CUT)(torch.stack([scene((RED, THING)), scene()]))
-    whole, region = (torch.logit(model.judge(image).sigmoid()) for image in (scene((RED, THING))[None], red_image()))
+    whole, region = (
+        torch.logit(model.predict_logits(image).sigmoid()) for image in (scene((RED, THING))[None], red_image())
+    )
     assert scores.joined[0, RED] == pytest.approx(torch.sigmoid((whole + region) / 2)[0, RED].item(), rel=1e-4)
     assert scores.joined[0, RED] > 3 * scores.whole[0, RED]
     torch.testing.assert_close(scores.boxes[0, RED] * 56, torch.tensor(THING).float())
@@ -119,7 +121,7 @@ def test_all_regions_of_a_batch_are_one_forward_more() -> None:
 
 @pytest.fixture
 def learner() -> Learner:
-    learner = Learner.create("rs", backbone=untrained_vit(), memory_images=3, device="cpu")
+    learner = Learner.create("rs", backbone=untrained_vit(), memory={"images": 3}, device="cpu")
     images = torch.stack([scene((RED, THING)), scene((GREEN, THING))])
     learner.observe(Batch.of(images, [["red"], ["green"]]))
     return learner
@@ -140,7 +142,7 @@ def test_a_learner_predicts_with_regions_and_says_where(learner: Learner) -> Non
 
 
 def test_the_predictor_of_the_settings_decides_what_is_predicted(learner: Learner) -> None:
-    other = Learner.create("rs", backbone=untrained_vit(), memory_images=3, device="cpu", predictor="regions")
+    other = Learner.create("rs", backbone=untrained_vit(), memory={"images": 3}, predictor="regions", device="cpu")
     images = torch.stack([scene((RED, THING)), scene((GREEN, THING))])
     other.observe(Batch.of(images, [["red"], ["green"]]))
     assert torch.equal(other.region_scores(images).whole, learner.probabilities(images)), "it learns the same"

@@ -3,7 +3,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuter.learn.selection import (
+from cuter.learn.keepers.selection import (
     KEPT,
     OTHER_LABEL,
     TWO_LABELS,

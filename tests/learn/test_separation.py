@@ -33,7 +33,7 @@ def test_it_is_its_formula(seed: int) -> None:
     generator = torch.Generator().manual_seed(seed)
     head = Prototypes(6)
     for count in (2, 1, 2):
-        head.grow(count)
+        head.grow(["class"] * count)
     for parameter in head.weights:
         torch.nn.init.normal_(parameter, generator=generator)
     shown = torch.rand(5, 1, generator=generator) < 0.7
@@ -74,8 +74,8 @@ def test_it_is_zero_where_classes_are_as_far_apart_as_they_can_be() -> None:
 
 def test_gradients_reach_features_and_old_rows_only() -> None:
     head = Prototypes(3)
-    head.grow(1)
-    head.grow(1)
+    head.grow(["class"] * 1)
+    head.grow(["class"] * 1)
     torch.nn.init.normal_(head.weights[0])
     head.means.fill_(1.0)
     embedding = torch.randn(2, 3, requires_grad=True)

@@ -67,7 +67,7 @@ def test_a_file_that_is_not_there_or_no_text_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"word_vectors .*binary: cannot be read"):
         check_word_vectors(tmp_path / "binary", 3)
     with pytest.raises(ConfigError, match=r"gone\.txt"):
-        Learner.create("agcn", backbone="nowhere", word_vectors=tmp_path / "gone.txt")
+        Learner.create("agcn", backbone="nowhere", head={"word_vectors": tmp_path / "gone.txt"})
 
 
 def batch(names: list[str], seed: int = 0) -> Batch:
@@ -78,7 +78,9 @@ def batch(names: list[str], seed: int = 0) -> Batch:
 def test_a_learner_takes_words_for_its_classes_and_goes_on_without_the_file(
     tiny: Backbone, glove: Path, tmp_path: Path
 ) -> None:
-    one = Learner.create("agcn", backbone=tiny, device="cpu", word_vectors=glove, word_dim=3, memory_images=4)
+    one = Learner.create(
+        "agcn", backbone=tiny, device="cpu", head={"word_vectors": glove, "word_dim": 3}, memory={"images": 4}
+    )
     one.observe(batch(["cat"]))
     one.observe(batch(["table", "zebra"]))
     words = torch.cat([block.detach() for block in one.model.head.embeddings])  # type: ignore[union-attr]
@@ -92,7 +94,7 @@ def test_a_learner_takes_words_for_its_classes_and_goes_on_without_the_file(
 
 
 def test_a_file_that_vanishes_changes_nothing(tiny: Backbone, glove: Path) -> None:
-    one = Learner.create("agcn", backbone=tiny, device="cpu", word_vectors=glove, word_dim=3)
+    one = Learner.create("agcn", backbone=tiny, device="cpu", head={"word_vectors": glove, "word_dim": 3})
     one.observe(batch(["cat"]))
     glove.unlink()
     with pytest.raises(ConfigError, match=r"glove\.txt: cannot be read"):

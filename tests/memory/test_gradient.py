@@ -9,7 +9,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from cuter.learn.heads import LinearHead
-from cuter.learn.keepers import residuals
+from cuter.learn.keepers.base import residuals
 from cuter.learn.losses import asymmetric_loss
 from cuter.memory import Item
 from cuter.memory.gradient import FIRST_SCORE, GradientDiversity, HeadGradients

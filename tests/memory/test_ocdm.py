@@ -15,6 +15,7 @@ from cuter.memory import Item
 from cuter.memory.balanced import Balanced
 from cuter.memory.ocdm import OptimisedDistribution
 from cuter.memory.reservoir import Reservoir
+from cuter.memory.shares import SharesSettings
 
 
 def item(labels: set[int], name: str = "", columns: int = 6, pixels: int = 1) -> Item:
@@ -24,7 +25,7 @@ def item(labels: set[int], name: str = "", columns: int = 6, pixels: int = 1) ->
 
 
 def make(budget: int, power: float = 0.0, seed: int = 0) -> OptimisedDistribution:
-    return OptimisedDistribution(budget, torch.Generator().manual_seed(seed), power=power)
+    return OptimisedDistribution(budget, torch.Generator().manual_seed(seed), SharesSettings(power=power))
 
 
 def divergence(items: list[Item], target: dict[int, float]) -> float:

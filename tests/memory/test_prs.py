@@ -9,7 +9,7 @@ import torch
 
 from cuter.memory import Item
 from cuter.memory.balanced import Balanced
-from cuter.memory.prs import PartitioningReservoir
+from cuter.memory.prs import PartitioningReservoir, PrsSettings
 from cuter.memory.reservoir import Reservoir
 
 POWER = 0.1
@@ -21,8 +21,8 @@ def item(*labels: int, columns: int = 6, name: str = "x") -> Item:
     return Item(torch.zeros(3, 1, 1, dtype=torch.uint8), given, torch.ones(columns, dtype=torch.bool), name)
 
 
-def filled(items: list[Item], seed: int = 0, power: float | None = None) -> PartitioningReservoir:
-    memory = PartitioningReservoir(len(items), torch.Generator().manual_seed(seed), power=power)
+def filled(items: list[Item], seed: int = 0, power: float = 0.1) -> PartitioningReservoir:
+    memory = PartitioningReservoir(len(items), torch.Generator().manual_seed(seed), PrsSettings(power=power))
     memory.offer(items)
     return memory
 
@@ -84,7 +84,7 @@ def test_memory_approaches_its_target_partition(power: float) -> None:
     """A stationary stream of frequencies 27 : 9 : 3 : 1: the shares come to n^ρ, whatever ρ."""
     frequencies = np.array([27, 9, 3, 1])
     stream = np.random.default_rng(0).choice(4, 1200, p=frequencies / frequencies.sum())
-    memory = PartitioningReservoir(80, torch.Generator().manual_seed(0), power=power)
+    memory = PartitioningReservoir(80, torch.Generator().manual_seed(0), PrsSettings(power=power))
     distances = []
     for step in (80, 400, 1200):
         memory.offer([item(int(label), columns=4) for label in stream[memory.seen : step]])

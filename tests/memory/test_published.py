@@ -3,6 +3,7 @@
 import torch
 
 from cuter.memory import MEMORIES, Item
+from cuter.memory.prs import PrsSettings
 
 
 def item(name: str, label: int, known: int = 4) -> Item:
@@ -34,7 +35,7 @@ def test_the_published_prs_does_not_approach_its_shares() -> None:
     for policy in ("prs", "prs-published"):
         held = 0
         for seed in range(40):
-            memory = MEMORIES[policy](20, torch.Generator().manual_seed(seed), power=0.0)
+            memory = MEMORIES[policy](20, torch.Generator().manual_seed(seed), PrsSettings(power=0.0))
             memory.offer([item(f"rare {number}", 1) for number in range(10)])
             memory.offer([item(str(number), 0) for number in range(200)])
             held += memory.counts()[1].item()

@@ -26,7 +26,7 @@ def learned(shared: Path, tmp_path_factory: pytest.TempPathFactory) -> Learned:
         tasks="aeroplane,boat;bicycle,cat",
         limit_train=400,
         limit_test=120,
-        memory_images=30,
+        memory={"images": 30},
         probe_images=32,
         device="cpu",
     )

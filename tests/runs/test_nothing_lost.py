@@ -262,7 +262,8 @@ def test_other_data_and_other_settings_are_refused_when_a_run_goes_on(small: Run
     with pytest.raises(ConfigError, match="are not those it began with"):
         runs.resume(tmp_path / "run", silent(), {"data_root": tmp_path / "data"})
     with pytest.raises(
-        ConfigError, match=r"a run goes on with its own lr\. What may change: data_root, workers, device"
+        ConfigError,
+        match=r"a run goes on with its own lr\. What may change: data_root, workers, max_unreadable, device",
     ):
         runs.resume(tmp_path / "run", silent(), {"lr": 1.0})
     with pytest.raises(ConfigError, match=r"workers: .* not 1000"):

@@ -16,7 +16,7 @@ from cuter.learn import predictors
 from cuter.learn.learner import Learner
 from cuter.runs import directory as directories
 from cuter.runs import run as runs
-from cuter.runs.config import RunConfig
+from cuter.runs.config import RunConfig, overridden
 from cuter.runs.plan import make_plan
 from cuter.runs.stopping import StopRequest
 from cuter.show.run_display import RunDisplay
@@ -28,8 +28,7 @@ def silent() -> RunDisplay:
 
 
 def with_method(config: RunConfig, **choices: Any) -> RunConfig:
-    given = config.model_dump(exclude_unset=True, exclude={"keeper", "memory"})  # these RS has chosen
-    return RunConfig(**(given | choices))
+    return RunConfig(**overridden(config.dump(), choices))
 
 
 def outcome(folder: Path) -> dict[str, Any]:
@@ -87,11 +86,11 @@ def test_regions_are_tested_in_the_same_pass(
     "choices",
     [
         {},
-        {"method": "cuter", "memory_codec": "jpeg", "cutout_shape": "patches", "predictor": "regions"},
+        {"method": "cuter", "memory.codec": "jpeg", "keeper.shape": "patches", "predictor": "regions"},
         {"method": "cuter-frozen", "regulariser": "cut-energy"},
         {"method": "krt"},
         {"method": "agcn", "memory": "prs"},
-        {"method": "nsce", "confusion_steps": 3},
+        {"method": "nsce", "replay.steps": 3},
     ],
 )
 def test_stopped_at_any_step_and_resumed_it_comes_to_the_same_result(
@@ -131,8 +130,9 @@ def test_stopped_at_any_step_and_resumed_it_comes_to_the_same_result(
 
 
 def test_the_bound_of_joint_learning_shows_all_that_came_before_again(config: RunConfig, tmp_path: Path) -> None:
-    fields = config.model_dump(exclude_unset=True, exclude={"keeper", "memory", "memory_images", "replay_size"})
-    joint = RunConfig(**(fields | {"method": "joint", "passes": 2}))
+    fields = config.dump()
+    del fields["learner"]["memory"], fields["learner"]["replay"]  # which bounds do not have
+    joint = RunConfig(**overridden(fields, {"method": "joint", "passes": 2}))
     summary = runs.start(joint, tmp_path / "run", silent())
     plan = make_plan(joint)
     assert summary["images"] == sum(len(batch) for batches in plan.learn for batch in batches)
@@ -142,7 +142,7 @@ def test_the_bound_of_joint_learning_shows_all_that_came_before_again(config: Ru
     for task, batches in enumerate(plan.learn):
         visits = [visit for batch in batches for visit in batch]
         assert {name for visit in visits for name in visit.known} == set(plan.seen(task))
-    once = RunConfig(**(fields | {"method": "finetune", "tasks": "8"}))
+    once = RunConfig(**overridden(fields, {"method": "finetune", "tasks": "8"}))
     last = sum(map(len, plan.learn[-1]))
     assert last == 2 * sum(map(len, make_plan(once).learn[0])), "the last task shows all images, twice"
 
@@ -161,7 +161,11 @@ def test_a_run_with_cut_outs_tells_and_shows_what_became_of_them(config: RunConf
 
 
 def test_classes_that_memory_never_was_offered_count_as_none(config: RunConfig, tmp_path: Path) -> None:
-    runs.start(with_method(config, method="cuter-paper", tau1=1.0, tau2=1.0), tmp_path / "run", silent())
+    runs.start(
+        with_method(config, method="cuter-paper", keeper={"selection": {"tau1": 1.0, "tau2": 1.0}}),
+        tmp_path / "run",
+        silent(),
+    )
     lines = [json.loads(line) for line in (tmp_path / "run" / "metrics.jsonl").read_text().splitlines()]
     last = [line for line in lines if "test" in line][-1]
     assert last["classes"] == dict.fromkeys(last["test"]["classes"], 0)
@@ -252,7 +256,7 @@ def test_unreadable_images_are_skipped_counted_and_named(
 
 def test_limits_draw_the_same_images_for_every_seed(config: RunConfig) -> None:
     one_task = config.model_copy(update={"limit_train": 7, "limit_test": 5, "tasks": "8"})
-    first, second = (make_plan(one_task.model_copy(update={"seed": seed})) for seed in (0, 1))
+    first, second = (make_plan(one_task.with_fields(seed=seed)) for seed in (0, 1))
     ids = [[visit.sample.id for visit in plan.learn[0][0]] for plan in (first, second)]
     assert [len(ids[0]), len(first.test[0])] == [7, 5]
     assert ids[0] != ids[1]

@@ -54,7 +54,7 @@ def write(
 
 def save_memory(folder: Path, items: Sequence[tuple[str, bool]], steps: int = STEPS) -> None:
     """Write a checkpoint with a memory of such items: the id of an image, and whether only a part of it is kept."""
-    learner = Learner.create("rs", backbone=untrained_vit(), memory_images=len(items), device="cpu")
+    learner = Learner.create("rs", backbone=untrained_vit(), memory={"images": len(items)}, device="cpu")
     label = torch.tensor([True])
     image = torch.zeros(3, 8, 8, dtype=torch.uint8)
     learner.memory.offer([Item(image, label, label, id, (0, 0, 8, 8) if is_part else None) for id, is_part in items])

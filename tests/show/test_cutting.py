@@ -9,8 +9,8 @@ from cuter.backbone import Backbone, Features
 from cuter.cut import CutSettings, Localiser
 from cuter.errors import BatchError, ConfigError, CuterError, DataError
 from cuter.show import cutting
-from cuter.stream import photos
 from cuter.show.cutting import cut_photos, cut_summary, file_names, find_images
+from cuter.stream import photos
 
 BLUE, RED = (0, 0, 200), (200, 0, 0)
 

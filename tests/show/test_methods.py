@@ -15,9 +15,9 @@ def test_every_method_is_there_with_its_parts() -> None:
         "teacher": "pseudo",
         "regulariser": "none",
     }
-    assert found["krt"]["settings"] == {"token_weight": 80.0, "head_lr": 0.003}
+    assert found["krt"]["settings"] == {"teacher.token_weight": 80.0, "head.lr": 0.003}
     assert found["finetune"]["parts"]["memory"] == "none"
-    assert found["joint"]["settings"]["shown"] == "all-tasks"
+    assert found["joint"]["settings"]["task_scope"] == "all-tasks"
     assert found["cuter+fiedler"]["parts"]["regulariser"] == "fiedler"
 
 

@@ -21,7 +21,7 @@ from cuter.tables.jobs import Job
 Paper = Callable[..., Result]
 STAND_IN = (str(Path(__file__).with_name("stand_in.py")),)
 PROGRAM = (str(Path(__file__).with_name("program.py")),)
-SETTINGS = ["dataset=folder", "tasks=4x2", "probe_images=0", "memory_images=10", "limit_train=null", "limit_test=null"]
+SETTINGS = ["dataset=folder", "tasks=4x2", "probe_images=0", "memory.images=10", "limit_train=null", "limit_test=null"]
 
 
 @pytest.fixture(autouse=True)

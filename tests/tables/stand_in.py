@@ -30,8 +30,9 @@ def main() -> int:
         config = yaml.safe_load(Path(arguments[1]).read_text())
         (folder / "config.yaml").write_text(yaml.safe_dump(config))
     config = yaml.safe_load((folder / "config.yaml").read_text())
+    learner = config["learner"]
     note("begin", folder)
-    if config["method"] in os.environ.get("STAND_IN_FAILS", "").split():
+    if learner["method"] in os.environ.get("STAND_IN_FAILS", "").split():
         print("all is well")
         print("error: no more room for images", file=sys.stderr)
         return 3
@@ -66,7 +67,9 @@ def main() -> int:
 
 
 def figures(config: dict[str, Any]) -> dict[str, float]:
-    number = int(hashlib.sha256(f"{config['method']} {config['seed']}".encode()).hexdigest()[:6], 16)
+    number = int(
+        hashlib.sha256(f"{config['learner']['method']} {config['learner']['seed']}".encode()).hexdigest()[:6], 16
+    )
     return {"map": 40 + number % 1000 / 100, **dict.fromkeys(FIGURES, number % 777 / 10)}
 
 

@@ -335,7 +335,7 @@ def test_the_table_of_what_is_finished_needs_no_run(paper: Paper, log: Path, tmp
         (["voc", "--set", "lr"], "must be FIELD=VALUE"),
         (["voc", "--set", "learning_rate=1"], "row RS of voc: unknown field 'learning_rate'"),
         (["voc", "--set", "seed=4"], "use --seeds"),
-        (["voc", "--set", "tau1=0.6"], "row RS of voc: tau1 0.6 would have no effect"),
+        (["voc", "--set", "keeper.selection.tau1=0.6"], "row RS of voc: tau1 0.6 would have no effect"),
         (["voc", "--backbone", "two"], "needs one --backbone"),
         ([], "name a table"),
     ],

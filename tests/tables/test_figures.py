@@ -47,7 +47,7 @@ def test_the_suite_names_just_the_figures_that_there_are() -> None:
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_every_figure_is_written_twice_and_is_the_same_each_time(name: str, tmp_path: Path) -> None:
-    jobs = [job(tmp_path, f"memory {size}", seed, memory_images=size) for size in (10, 30, 100) for seed in (0, 1)]
+    jobs = [job(tmp_path, f"memory {size}", seed, memory={"images": size}) for size in (10, 30, 100) for seed in (0, 1)]
     files = draw_figures([name], jobs, tmp_path)
     assert [file.name for file in files] == [f"{name}.svg", f"{name}.png"]
     with Image.open(files[1]) as picture:
@@ -138,7 +138,7 @@ def test_rows_that_differ_in_one_setting_show_how_it_acts(tmp_path: Path) -> Non
 
 def test_a_grid_of_two_settings_has_a_curve_for_each_value_of_the_other(tmp_path: Path) -> None:
     jobs = [
-        job(tmp_path, f"{size} {memory}", memory_images=size, memory=memory)
+        job(tmp_path, f"{size} {memory}", memory={"kind": memory, "images": size})
         for size in (10, 300)
         for memory in ("reservoir", "prs")
     ]
@@ -188,9 +188,9 @@ def sweep_of(folder: Path, seeds: int = 1, **grid: Sequence[Any]) -> list[Job]:
     "grid",
     [
         {"lr": LR},
-        {"lr": LR, "memory_images": (100, 300, 1000)},
+        {"lr": LR, "memory.images": (100, 300, 1000)},
         {"method": ("rs", "cuter", "cuter-paper"), "lr": LR},
-        {"lr": LR[:2], "memory_images": (100, 1000), "replay_size": (4, 8), "memory": ("reservoir", "prs")},
+        {"lr": LR[:2], "memory.images": (100, 1000), "replay.size": (4, 8), "memory": ("reservoir", "prs")},
     ],
     ids=["one", "two", "with names", "four"],
 )

@@ -20,7 +20,7 @@ FIELDS: dict[str, Any] = {
     "tasks": "5x4",
     "method": "cuter",
     "seed": 1,
-    "memory_images": 300,
+    "memory.images": 300,
 }
 
 
@@ -60,7 +60,7 @@ def test_what_can_change_results_counts(change: dict[str, Any]) -> None:
 
 
 def test_what_the_method_chooses_and_what_is_typed_are_the_same_run() -> None:
-    typed = FIELDS | {"memory": "balanced", "absent_below": 0.7}
+    typed = FIELDS | {"memory": "balanced", "targets.below": 0.7}
     assert digest(validated(RunConfig, typed)) == digest(validated(RunConfig, FIELDS))
 
 
@@ -75,13 +75,13 @@ def test_a_run_of_an_earlier_version_is_found_if_new_settings_are_what_it_did(tm
     suite, request = load_suite("voc"), Request(tmp_path, {"": "dino-vits16"}, only=("RS",), seeds=1)
     (job,) = plan_jobs(suite, request, tmp_path)
     saved = yaml.safe_load(dump_config(job.config))
-    del saved["rounds"]  # as if this setting had come later
+    del saved["learner"]["localiser"]  # as if this setting had come later
     earlier = tmp_path / "runs" / "rs-0123456789ab"
     earlier.mkdir(parents=True)
     (earlier / "config.yaml").write_text(yaml.safe_dump(saved))
     (found,) = plan_jobs(suite, request, tmp_path)
     assert found.folder == earlier
-    (earlier / "config.yaml").write_text(yaml.safe_dump(saved | {"rounds": 3}))
+    (earlier / "config.yaml").write_text(yaml.safe_dump(saved | {"localiser": {"max_regions": 3}}))
     assert plan_jobs(suite, request, tmp_path)[0].folder == job.folder
     (earlier / "config.yaml").write_text(yaml.safe_dump(saved | {"gone": 1}))  # a setting that is no more
     assert plan_jobs(suite, request, tmp_path)[0].folder == job.folder
@@ -91,4 +91,4 @@ def test_settings_are_read_as_yaml_reads_them() -> None:
     read = parse_settings(["lr=1e-4", "limit-train=null", "dataset_options={train: train}", "tasks=5x4"])
     assert read["limit_train"] is None
     assert read["dataset_options"] == {"train": "train"}
-    assert validated(RunConfig, FIELDS | read).lr == 1e-4
+    assert validated(RunConfig, FIELDS | read).learner.lr == 1e-4

@@ -7,9 +7,9 @@ import pytest
 import yaml
 from pydantic import ValidationError
 
+from cuter.cli.settings_options import field_help
 from cuter.errors import ConfigError, UnknownNameError
-from cuter.learn.recipe import METHODS
-from cuter.runs.config import RunConfig
+from cuter.learn.settings import LearnerSettings
 from cuter.settings import validated
 from cuter.show import demo
 from cuter.show.assessment_table import assessment_names
@@ -75,16 +75,12 @@ def test_every_row_is_a_valid_run_in_every_scale(name: str) -> None:
         assert len({job.folder for job in jobs}) == len(jobs)  # no two rows are the same run
 
 
-def test_help_names_all_methods_and_parts_of_the_papers_tables() -> None:
-    """These are all that the package has; one of your own is one file, and no test asks for more."""
+def test_help_names_all_parts_of_the_papers_tables() -> None:
     methods = {row.method for name in ("voc", "plug", "ablation", "regularisation") for row in load_suite(name).rows}
-    shown = {"method": {"cuter+REGULARISER" if name.startswith("cuter+") else name for name in methods}}
-    for field in ("memory", "head", "teacher", "regulariser"):
-        default = RunConfig.model_fields[field].default
-        shown[field] = {METHODS[method].choices.get(field, default) for method in methods}
-    for field, names in shown.items():
+    for part in ("memory", "head", "teacher", "regulariser"):
+        names = {getattr(LearnerSettings(method=method), part).kind for method in methods}
         assert len(names) >= 4
-        assert names <= set(re.findall(r"[\w+-]+", str(RunConfig.model_fields[field].description)))
+        assert names <= set(re.findall(r"[\w+-]+", field_help(LearnerSettings.model_fields[part])))
 
 
 def test_a_scale_may_have_its_own_number_of_seeds() -> None:
@@ -108,8 +104,10 @@ def test_runs_of_voc_are_runs_of_plug_and_of_the_ablation() -> None:
 
 
 def test_bounds_have_no_memory_whatever_is_set_for_all() -> None:
-    request = Request(Path("/nowhere"), {"": "dino-vits16"}, "small", seeds=1, settings={"memory_images": 77})
-    memory = {job.row.name: job.config.memory_images for job in plan_jobs(load_suite("voc"), request, Path("out"))}
+    request = Request(Path("/nowhere"), {"": "dino-vits16"}, "small", seeds=1, settings={"memory.images": 77})
+    memory = {
+        job.row.name: job.config.learner.memory.images for job in plan_jobs(load_suite("voc"), request, Path("out"))
+    }
     assert memory["RS"] == 77
     assert memory["finetune"] == memory["joint"] == 0
 

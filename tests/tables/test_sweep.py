@@ -43,38 +43,38 @@ def sweep(sweep_with_real_runs: Sweep, monkeypatch: pytest.MonkeyPatch) -> Sweep
 
 
 def test_all_combinations_are_run_and_compared(figures: None, sweep: Sweep, tmp_path: Path) -> None:
-    done = sweep("--grid", "method=rs,gss", "--grid", "memory-images=5,10,20", "--seeds", 2)
+    done = sweep("--grid", "method=rs,gss", "--grid", "memory.images=5,10,20", "--seeds", 2)
     assert done.exit_code == 0, done.output
-    folder = tmp_path / "out" / "method-memory_images"
+    folder = tmp_path / "out" / "method-memory.images"
     record = json.loads((folder / "results.json").read_text())
-    assert list(record["rows"]) == [f"method {m}, memory_images {n}" for m in ("rs", "gss") for n in (5, 10, 20)]
-    assert record["reference"] == "method rs, memory_images 5"
+    assert list(record["rows"]) == [f"method {m}, memory.images {n}" for m in ("rs", "gss") for n in (5, 10, 20)]
+    assert record["reference"] == "method rs, memory.images 5"
     assert len(list((tmp_path / "out" / "runs").glob("*/summary.json"))) == 12
     assert {file.name for file in folder.iterdir()} >= {"table.md", "table.csv", "table.tex", "dependence.svg"}
     for row in record["rows"].values():
         config = load_config(Path(row["runs"]["1"]["folder"]) / "config.yaml", {})
-        assert (config.method, config.memory_images) == (row["method"], row["settings"]["memory_images"])
+        assert (config.method, config.learner.memory.images) == (row["method"], row["settings"]["memory.images"])
         assert config.seed == 1
 
 
 def test_sweeps_share_runs_and_go_on(sweep: Sweep, tmp_path: Path) -> None:
-    assert sweep("--grid", "memory_images=5,10", "--seeds", 1).exit_code == 0
-    again = sweep("--grid", "memory_images=10,20", "--grid", "lr=1e-4", "--seeds", 1, "--dry-run")
+    assert sweep("--grid", "memory.images=5,10", "--seeds", 1).exit_code == 0
+    again = sweep("--grid", "memory.images=10,20", "--grid", "lr=1e-4", "--seeds", 1, "--dry-run")
     assert "2 runs to do" in again.output, again.output  # another learning rate than the default
-    again = sweep("--grid", "memory_images=10,20", "--seeds", 1)
-    assert "memory_images 20, seed 0 begins" in again.output
-    assert "memory_images 10, seed 0 begins" not in again.output
+    again = sweep("--grid", "memory.images=10,20", "--seeds", 1)
+    assert "memory.images 20, seed 0 begins" in again.output
+    assert "memory.images 10, seed 0 begins" not in again.output
 
 
 def test_a_real_sweep_comes_to_what_a_run_comes_to(
     figures: None, runs_in_this_process: None, sweep_with_real_runs: Sweep, tmp_path: Path
 ) -> None:
-    done = sweep_with_real_runs("--grid", "memory_images=4,8", "--seeds", 1, "--json", "--probe-images", 0)
+    done = sweep_with_real_runs("--grid", "memory.images=4,8", "--seeds", 1, "--json", "--probe-images", 0)
     assert done.exit_code == 0, done.output
     record = json.loads(done.stdout)
     figures = [row["figures"]["0"]["last.map"] for row in record["rows"].values()]
     assert all(0 < figure <= 100 for figure in figures)
-    assert (tmp_path / "out" / "memory_images" / "dependence.png").is_file()
+    assert (tmp_path / "out" / "memory.images" / "dependence.png").is_file()
 
 
 def test_what_a_file_chose_for_another_method_is_not_taken_along(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_what_a_file_chose_for_another_method_is_not_taken_along(tmp_path: Path)
     sweep = make_sweep(parse_grid(["method=rs,cuter"]), file, {}, 1, [])
     by_hand = [load_config(file, {"method": method}) for method in ("rs", "cuter")]
     assert [job.config for job in plan_jobs(sweep.suite, sweep.request, tmp_path)] == by_hand
-    assert by_hand[0].keeper == "whole-images"
+    assert by_hand[0].learner.keeper.kind == "whole-images"
 
 
 def test_backbones_can_be_in_a_grid(tmp_path: Path) -> None:
@@ -98,13 +98,18 @@ def test_names_that_differ_in_capitals_alone_are_two_rows() -> None:
 
 
 def test_a_combination_without_sense_is_named_and_can_be_left_out(tmp_path: Path) -> None:
-    grid = parse_grid(["method=rs,cuter+fiedler", "alpha=0.2"])
+    grid = parse_grid(["method=rs,cuter+fiedler", "regulariser.weight=0.2"])
     sweep = make_sweep(grid, None, BASE, 1, [])
-    with pytest.raises(ConfigError, match=r"row method rs, alpha 0\.2 of method-alpha: .*alpha"):
+    with pytest.raises(
+        ConfigError, match=r"row method rs, regulariser\.weight 0\.2 of .*: unknown setting"
+    ):
         plan_jobs(sweep.suite, sweep.request, tmp_path)
-    sweep = make_sweep(grid, None, BASE, 1, ["method rs, alpha 0.2"])
+    sweep = make_sweep(grid, None, BASE, 1, ["method rs, regulariser.weight 0.2"])
     (job,) = plan_jobs(sweep.suite, sweep.request, tmp_path)
-    assert (job.config.method, sweep.suite.reference) == ("cuter+fiedler", "method cuter+fiedler, alpha 0.2")
+    assert (job.config.method, sweep.suite.reference) == (
+        "cuter+fiedler",
+        "method cuter+fiedler, regulariser.weight 0.2",
+    )
 
 
 @pytest.mark.parametrize(
@@ -118,7 +123,7 @@ def test_a_combination_without_sense_is_named_and_can_be_left_out(tmp_path: Path
         (["seed=0,1"], "--seeds N"),
         (["data-root=a,b"], "all rows of a table learn the same data"),
         (["workers=0,4"], "it decides no result"),
-        (["memory_imges=3"], "Did you mean 'memory_images'"),
+        (["memory_imges=3"], "Did you mean 'memory.images'"),
     ],
 )
 def test_a_grid_that_cannot_be_read_is_refused(grid: list[str], message: str) -> None:

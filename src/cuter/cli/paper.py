@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.progress import Progress
 
+from cuter.cli.common import console, say
 from cuter.errors import ConfigError, UnknownNameError
 from cuter.registry import did_you_mean
 from cuter.show.narrow import show
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from cuter.show.make_table import Order
     from cuter.tables.execute.execute import Failure, Place
 
-console = Console(stderr=True)
 
 # Options of all commands that make tables.
 Jobs = Annotated[
@@ -138,7 +137,7 @@ def paper(
         order = prepare(name, request, backbone or [], out, place=place, at_once=jobs, results=results)
         _tell_what_is_not_set(order)
         for line in order.results.lines(order.jobs) if order.results else ():
-            _say(line)
+            say(line)
         return order
 
     obey(find_runs, place_of(device, ray if jobs != 0 else None), dry_run, print_json)
@@ -156,17 +155,17 @@ def obey(
             order = find_runs(place)
         if dry_run:
             for line in making.tell_what_is_left(order, console):
-                _say(line)
+                say(line)
             return
         making.keep_results(order)  # before hours are spent: a file that says something else is an error
         try:
             failures = making.run_what_is_left(order, console) if order.at_once else []
         except Interrupted:
             done = sum(job.summary is not None for job in order.unique)
-            _say(f"Stopped with {done} of {len(order.unique)} runs finished. Go on with:  {_command()}")
+            say(f"Stopped with {done} of {len(order.unique)} runs finished. Go on with:  {_command()}")
             raise typer.Exit(130) from None
     record = making.make_table(order, console, _portable_command())
-    _say(f"The table is in {order.folder}")
+    say(f"The table is in {order.folder}")
     if print_json:
         typer.echo(json.dumps(record))
     _report(failures)
@@ -181,20 +180,20 @@ def obey_assessment(asked: Assessed, print_json: bool, *, dry_run: bool, only_ta
 
     if dry_run:
         for backbone in asked.backbones:
-            _say(f"{backbone}: {'to do' if asked.finished(backbone) is None else 'finished'}")
+            say(f"{backbone}: {'to do' if asked.finished(backbone) is None else 'finished'}")
         return
     if not only_table:
         try:
             with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
                 row = bar.add_task("assessing", total=None)
-                carry_out_assessment(asked, lambda done, total: bar.update(row, completed=done, total=total), _say)
+                carry_out_assessment(asked, lambda done, total: bar.update(row, completed=done, total=total), say)
         except KeyboardInterrupt:
-            _say(f"Stopped. Go on with:  {_command()}")
+            say(f"Stopped. Go on with:  {_command()}")
             raise typer.Exit(130) from None
     report = write_assessment(asked, _command())
     if report is not None:
         show(console, assessment_table(report))
-        _say(f"Table and figure are in {asked.folder}")
+        say(f"Table and figure are in {asked.folder}")
         if print_json:
             typer.echo(json.dumps(report))
 
@@ -223,18 +222,18 @@ def _list() -> None:
 def _report(failures: list[Failure]) -> None:
     for failure in failures:
         console.print(f"[bold red]failed:[/] {failure.job.name}, code {failure.code}", highlight=False)
-        _say(f"  run {failure.job.folder}")
-        _say(f"  log {failure.job.file('log')}, its end:")
+        say(f"  run {failure.job.folder}")
+        say(f"  log {failure.job.file('log')}, its end:")
         for line in failure.lines:
-            _say(f"    {line}")
+            say(f"    {line}")
     if failures:
-        _say(f"{len(failures)} runs failed. To try them again:  {_command()}")
+        say(f"{len(failures)} runs failed. To try them again:  {_command()}")
 
 
 def _tell_what_is_not_set(order: Order) -> None:
     for row in {job.row.name: job.row for job in order.jobs}.values():
         if kept := sorted(row.options.keys() & order.request.settings.keys()):
-            _say(f"{row.name} keeps its own {', '.join(kept)}, whatever --set says")
+            say(f"{row.name} keeps its own {', '.join(kept)}, whatever --set says")
 
 
 def _command() -> str:
@@ -253,8 +252,3 @@ def _portable_command() -> str:
             ),
         ]
     )
-
-
-def _say(text: str) -> None:
-    """Print a line as it is: no markup, no colours, and no line break inside a path."""
-    console.print(text, markup=False, highlight=False, soft_wrap=True)

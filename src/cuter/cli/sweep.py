@@ -1,17 +1,17 @@
 """The command `cuter sweep`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from cuter.cli.options import given, with_options_of
-from cuter.cli.paper import DryRun, Jobs, PrintJson, Ray, console, obey
-from cuter.runs.config import RunConfig
+from cuter.cli.common import console
+from cuter.cli.paper import DryRun, Jobs, PrintJson, Ray, obey
+from cuter.cli.settings_options import typed_settings
 
 
-@with_options_of(RunConfig)
 def sweep(
+    ctx: typer.Context,
     *,
     grid: Annotated[
         list[str],
@@ -29,7 +29,6 @@ def sweep(
     ray: Ray = None,
     dry_run: DryRun = False,
     print_json: PrintJson = False,
-    **fields: Any,
 ) -> None:
     """Try all combinations of some settings over several seeds, and compare them in a table and figures.
 
@@ -40,13 +39,13 @@ def sweep(
     Example:
 
         cuter sweep --dataset voc --data-root VOCdevkit --backbone dino-vits16 --tasks 5x4 --grid method=rs,cuter
-        --grid memory_images=300,1000
+        --grid memory.images=300,1000
     """
     with console.status("loading"):
         from cuter.show.make_table import order, place_of
         from cuter.tables.sweep import make_sweep, parse_grid
 
-        wanted = make_sweep(parse_grid(grid), config, given(fields, RunConfig), seeds, skip or [])
+        wanted = make_sweep(parse_grid(grid), config, typed_settings(ctx), seeds, skip or [])
     obey(
         lambda place: order(wanted.suite, wanted.request, out, wanted.suite.name, place=place, at_once=jobs),
         place_of(wanted.request.device, ray if jobs != 0 else None),

@@ -1,45 +1,117 @@
 """Draws answer: which items of memory are replayed?"""
 
-from collections.abc import Callable
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, Self
 
-from cuter.learn.confusion import Confusion
+from pydantic import Field
+
+from cuter.learn.confusion import Confusion, Look
 from cuter.memory import Draw, Memory
+from cuter.registry import Registry
+from cuter.settings import PartSettings, Role
 
-DrawReplay = Callable[[int], Draw]  # in the step of this number
+
+class ReplaySettings(PartSettings):
+    """Settings of replay, however items are drawn."""
+
+    size: Annotated[int, Role.COMMON] = Field(6, ge=0, le=10_000, description="Items replayed in each step.")
+    weight: float = Field(1.0, ge=0, description="Weight of the loss of replayed items; the stream has 1.")
+    unknown: Literal["absent", "ignored"] = Field(
+        "absent",
+        description="What a replayed whole image says of classes that nobody looked for in it: absent or ignored.",
+    )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Uniform:
+class ReplayDraw(ABC):
+    """Draws the items that are replayed in a step."""
+
+    @classmethod
+    @abstractmethod
+    def create(cls, settings: Any, memory: Memory, look: Look) -> Self:
+        """Make a draw of these settings. `look` returns what the model predicts for items."""
+
+    @abstractmethod
+    def __call__(self, step: int) -> Draw:
+        """Draw items in the step of this number."""
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return all that is needed to go on exactly as before."""
+        return {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:  # noqa: B027  # most have no state
+        """Take over a saved state."""
+
+
+DRAWS: Registry[type[ReplayDraw]] = Registry("replay", "cuter.learn.draws", "cuter.replays", ReplaySettings)
+
+
+@DRAWS.register("uniform")
+@dataclass(frozen=True, eq=False)
+class Uniform(ReplayDraw):
     """Any items, all equally likely."""
 
     memory: Memory
     count: int
+
+    @classmethod
+    def create(cls, settings: ReplaySettings, memory: Memory, look: Look) -> Self:
+        """Make a draw."""
+        return cls(memory, settings.size)
 
     def __call__(self, step: int) -> Draw:
         """Draw items at random."""
         return self.memory.sample(self.count)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ByClass:
+@DRAWS.register("by-class")
+@dataclass(frozen=True, eq=False)
+class ByClass(ReplayDraw):
     """Items of each class by turns."""
 
     memory: Memory
     count: int
+
+    @classmethod
+    def create(cls, settings: ReplaySettings, memory: Memory, look: Look) -> Self:
+        """Make a draw."""
+        return cls(memory, settings.size)
 
     def __call__(self, step: int) -> Draw:
         """Draw items evenly."""
         return self.memory.sample_evenly(self.count)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Confused:
-    """Items of classes that the model takes for each other."""
+class ConfusedSettings(ReplaySettings):
+    """Settings of targeted replay."""
 
+    steps: int = Field(
+        50, ge=1, le=1_000_000_000, description="Steps after which memory is searched for confused classes."
+    )
+
+
+@DRAWS.register("confused")
+@dataclass(frozen=True, eq=False)
+class Confused(ReplayDraw):
+    """Items of classes that the model takes for each other, as in NsCE."""
+
+    Settings: ClassVar[type[PartSettings]] = ConfusedSettings
     confusion: Confusion
     count: int
+
+    @classmethod
+    def create(cls, settings: ConfusedSettings, memory: Memory, look: Look) -> Self:
+        """Make a draw."""
+        return cls(Confusion(memory, look, settings.steps), settings.size)
 
     def __call__(self, step: int) -> Draw:
         """Draw items of confused classes, which are looked for anew every so many steps."""
         return self.confusion.sample(self.count, step)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the confused classes."""
+        return self.confusion.state_dict()
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Take over saved classes."""
+        self.confusion.load_state_dict(state)

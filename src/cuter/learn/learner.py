@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -15,36 +15,26 @@ from PIL.Image import Image
 from torch import Tensor
 
 from cuter.backbone import Backbone, load_backbone
-from cuter.cut import CutSettings, Localiser, Regions
-from cuter.errors import BatchError, CheckpointError, ConfigError, CuterError
-from cuter.learn.confusion import Confusion
+from cuter.cut import Localiser, Regions
+from cuter.errors import BatchError, CuterError
+from cuter.learn import checkpoint
 from cuter.learn.devices import choose_device
-from cuter.learn.keepers import WantedVectors
-from cuter.learn.localise import own_regions
+from cuter.learn.draws import DRAWS
+from cuter.learn.heads import HEADS
+from cuter.learn.keepers import KEEPERS, WantedVectors
+from cuter.learn.localise import choose_cut, load_localiser, make_localise, own_regions
 from cuter.learn.losses import asymmetric_loss
 from cuter.learn.model import Model, View
-from cuter.learn.parts import (
-    choose_cut,
-    load_localiser,
-    make_draw,
-    make_head,
-    make_keeper,
-    make_localise,
-    make_regulariser,
-    make_stream_target,
-    uses_localiser,
-)
-from cuter.learn.predictors import Prediction, RegionPredictor, RegionScores, predictions
+from cuter.learn.predictors import PREDICTORS, Prediction, Predictor, RegionPredictor, RegionScores, predictions
 from cuter.learn.recipe import METHODS
+from cuter.learn.regularise import make_regulariser
 from cuter.learn.replay import as_batch, augmented
-from cuter.learn.saved import find_saved
 from cuter.learn.settings import LearnerSettings
+from cuter.learn.targets import TARGETS
 from cuter.learn.teachers import TEACHERS
-from cuter.learn.words import check_word_vectors, vectors_of_names
 from cuter.memory import MEMORIES, Item
-from cuter.settings import restored, validated
-from cuter.storage import load_state, save_states
-from cuter.stream.augment import make_augment
+from cuter.settings import validated
+from cuter.stream.augment import AUGMENTATIONS
 from cuter.stream.batch import Batch, check_images
 from cuter.stream.images import read_images
 from cuter.stream.labels import LabelSpace
@@ -52,7 +42,7 @@ from cuter.stream.resize import resize
 
 ImageSource = str | Path | bytes | Image
 
-FORMAT = 3  # of a saved learner
+SHARED_LR = 1e-4  # of a head that shares parameters and has no setting for it
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +65,10 @@ class Learner:
         self.device = choose_device(device)
         self.labels = LabelSpace()
         self.generator = torch.Generator().manual_seed(settings.seed)
-        head = make_head(settings, backbone.embedding_dim, self.generator)
+        head = HEADS[settings.head.kind].create(settings.head, backbone.embedding_dim, self.generator)
         self.model = Model(backbone, head).to(self.device).train()  # a loaded encoder comes in evaluation mode
         self.criterion = partial(asymmetric_loss, reduction=settings.class_reduction)
-        self.augment = make_augment(settings.augment)
-        if uses_localiser(settings) != (localiser is not None):
-            raise ConfigError(f"localiser {settings.localiser!r} and the localiser that was handed over do not agree")
+        self.augment = AUGMENTATIONS[settings.augment.kind]()
         self.localiser = localiser and localiser.to(self.device)
         backbone.precision = settings.precision
         if localiser is not None:
@@ -89,19 +77,19 @@ class Learner:
         backbone.set_features(self.cut_settings.features)  # what the cut sees, and what regularisers act on
         self.localise = make_localise(settings, self.cut_settings, self.localiser)
         self.regularise = make_regulariser(settings, head)
-        self.teacher = TEACHERS[settings.teacher](settings)
-        budget = settings.memory_images * backbone.image_size**2
-        self.memory = MEMORIES[settings.memory](budget, self.generator, settings.memory_codec, settings.memory_power)
-        self.confusion = Confusion(self.memory, self._judge, settings.confusion_steps)
-        self.draw = make_draw(settings, self.memory, self.confusion)
+        self.teacher = TEACHERS[settings.teacher.kind](settings.teacher)
+        budget = settings.memory.images * backbone.image_size**2
+        self.memory = MEMORIES[settings.memory.kind](budget, self.generator, settings.memory)
+        self.draw = DRAWS[settings.replay.kind].create(settings.replay, self.memory, self._predict_items)
         self.vectors = WantedVectors(self.memory.wants, self.criterion)
-        self.keeper = make_keeper(settings, self.model, self.memory, self.vectors)
-        self.stream_target = make_stream_target(settings)
+        self.keeper = KEEPERS[settings.keeper.kind].create(settings.keeper, self.model, self.memory, self.vectors)
+        self.targets = TARGETS[settings.targets.kind].create(settings.targets)
+        self.predictor = PREDICTORS[settings.predictor.kind](self.model, self.cut_settings)
         self.optimizer = torch.optim.AdamW(
             backbone.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True
         )
         if shared := list(head.parameters()):
-            self.optimizer.add_param_group({"params": shared, "lr": settings.shared_lr})
+            self.optimizer.add_param_group({"params": shared, "lr": getattr(settings.head, "shared_lr", SHARED_LR)})
         self.steps = 0
 
     @classmethod
@@ -118,8 +106,6 @@ class Learner:
         cls, settings: LearnerSettings, backbone: str | PathLike[str] | Backbone, device: str = "auto"
     ) -> Learner:
         """Build a learner of these settings, also for a run whose method decides what is shown, such as `joint`."""
-        if settings.word_vectors is not None:
-            check_word_vectors(settings.word_vectors, settings.word_dim)
         if not isinstance(backbone, Backbone):
             backbone = load_backbone(backbone)
         return cls(settings, backbone, device, load_localiser(settings, backbone))
@@ -143,19 +129,19 @@ class Learner:
             replay = self._as_batch(drawn)
             seen = self.augment(_unit(batch.images))
             view = self.localise(seen, self._look(seen.images))  # one forward: logits and patch features
-            lesson = self.teacher(seen.images, view, batch)  # what the model of the task before says of it
-            told = self.stream_target(lesson.batch, view.logits)
-            logits = self._logits_to_learn(view, guessed=told.known & ~lesson.batch.known)
-            loss = self.criterion(logits, told.labels, told.known) + self.regularise(view, told) + lesson.loss
+            teacher = self.teacher(seen.images, view, batch)  # what the model of the task before says of it
+            targets = self.targets(teacher.batch, view.logits)
+            logits = self._logits_to_learn(view, guessed=targets.known & ~teacher.batch.known)
+            loss = self.criterion(logits, targets.labels, targets.known) + self.regularise(view, targets) + teacher.loss
             replayed = self._look_at_replay(replay)
             replay_loss = self.criterion(replayed.logits, replay.labels, replay.known)
-            loss = loss + self.settings.replay_weight * replay_loss
+            loss = loss + self.settings.replay.weight * replay_loss
             kept = self.keeper(batch, view)  # before the step: images and cut-outs are seen by the same model
             self._step(loss)
             self.memory.refresh(drawn, self.vectors(replayed, replay.labels, replay.known))
             self.memory.offer(kept.items, invited=kept.invited)
-            self.model.head.follow(batch, view.embedding, lesson.opinion)
-            self.model.head.follow_replay(replay, replayed.embedding)
+            self.model.head.update_statistics(batch, view.embedding, teacher.old_logits)
+            self.model.head.update_replay_statistics(replay, replayed.embedding)
         return Step(len(batch), len(replay), loss.item(), kept.selection)
 
     @overload
@@ -196,45 +182,36 @@ class Learner:
 
     def probabilities(self, images: Tensor, batch_size: int = 64) -> Tensor:
         """Return probabilities (B, classes) of uint8 images (B, 3, H, W), on the CPU, in the order of `labels`."""
-        if self.settings.predictor == "regions":
-            return self.region_scores(images, batch_size).joined
-        check_images(images)
-        parts = [images[start : start + batch_size] for start in range(0, len(images), batch_size)]
-        with self.model.looking():
-            scores = [torch.sigmoid(self.model.judge(self._fit(part)).float()).cpu() for part in parts]
-        return torch.cat(scores) if len(images) else torch.zeros(0, len(self.labels))
+        return self._predict(self.predictor, images, batch_size).joined
 
     def region_scores(self, images: Tensor, batch_size: int = 64) -> RegionScores:
         """Return what uint8 images (B, 3, H, W) and their regions say, on the CPU, in the order of `labels`."""
+        return self._predict(RegionPredictor(self.model, self.cut_settings), images, batch_size)
+
+    def _predict(self, predictor: Predictor, images: Tensor, batch_size: int) -> RegionScores:
         check_images(images)
-        predictor = RegionPredictor(self.model, self.cut_settings)
         starts = range(0, len(images), batch_size)
-        with self.model.looking():
+        with self.model.inference():
             parts = [predictor(self._fit(images[start : start + batch_size])).cpu() for start in starts]
         return RegionScores.joining(parts, len(self.labels))
 
-    def cut(self, images: Tensor, rounds: int | None = None) -> Regions:
-        """Find up to `rounds` regions in each of some uint8 images (B, 3, H, W), as the model sees them now.
+    def cut(self, images: Tensor, max_regions: int | None = None) -> Regions:
+        """Find up to `max_regions` regions in each of some uint8 images (B, 3, H, W), as the model sees them now.
 
         By default as many as in learning. All images are looked at together.
         """
         check_images(images)
         if not len(images):
             raise BatchError("there is no image to cut")
-        with self.model.looking():
+        with self.model.inference():
             view = self.model(self._fit(images))
-        return own_regions(view.patches, view.grid, self.cut_settings, rounds or self.settings.rounds)
+        return own_regions(
+            view.patches, view.grid, self.cut_settings, max_regions or self.settings.localiser.max_regions
+        )
 
     def save(self, folder: str | Path) -> None:
         """Write the learner into a folder: whole or not at all. Only an earlier save is replaced."""
-        place = Path(folder).expanduser().resolve()
-        try:
-            save_states(place, {"learner": self.state_dict()})
-        except OSError as error:
-            raise CheckpointError(
-                f"the learner cannot be saved in {place}: {error}. Nothing there has changed; "
-                "make room, or choose another folder"
-            ) from error
+        checkpoint.save(self, folder)
 
     @classmethod
     def load(cls, folder: str | Path, device: str = "auto") -> Learner:
@@ -242,77 +219,56 @@ class Learner:
 
         Where that checkpoint is damaged, the one before it is read, with a warning.
         """
-        return cls.from_state(load_state(find_saved(Path(folder).expanduser()), "learner"), device)
+        return checkpoint.load(cls, folder, device)
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that is needed to go on exactly as before, the backbone's architecture included."""
-        state = self.optimizer.state_dict()["state"]
-        return {
-            "format": FORMAT,
-            "settings": self.settings.model_dump(mode="json"),
-            "backbone": self.backbone.describe(),
-            "labels": list(self.labels),
-            "blocks": self.model.head.blocks,
-            "steps": self.steps,
-            "model": self.model.state_dict(),
-            "optimizer": {str(index): values for index, values in state.items()},
-            "generator": self.generator.get_state(),
-            "memory": self.memory.state_dict(),
-            "teacher": self.teacher.state_dict(),
-            "confusion": self.confusion.state_dict(),
-            "localiser": _localiser_state(self.localiser),
-        }
+        return checkpoint.state_of(self)
 
     @classmethod
     def from_state(cls, state: dict[str, Any], device: str = "auto") -> Learner:
         """Build the learner that a state describes."""
-        if state.get("format") != FORMAT:
-            raise CheckpointError(f"saved in format {state.get('format')}, but this version reads format {FORMAT}")
-        settings = restored(LearnerSettings, state["settings"])
-        backbone = Backbone.from_description(state["backbone"])
-        learner = cls(settings, backbone, device, _localiser_of(state["localiser"]))
-        names = iter(state["labels"])
-        for count in state["blocks"]:
-            learner._grow([next(names) for _ in range(count)])
-        learner.model.load_state_dict(state["model"])
-        groups = learner.optimizer.state_dict()["param_groups"]
-        moments = {int(index): values for index, values in state["optimizer"].items()}
-        learner.optimizer.load_state_dict({"state": moments, "param_groups": groups})
-        learner.memory.load_state_dict(state["memory"])
-        learner.teacher.load_state_dict(state["teacher"])
-        learner.confusion.load_state_dict(state["confusion"])
-        learner.generator.set_state(state["generator"])
-        learner.steps = state["steps"]
-        return learner
+        return checkpoint.restore(cls, state, device)
+
+    def to(self, device: str) -> Learner:
+        """Move the learner to a device; return the learner."""
+        moved = self.from_state(self.state_dict(), device)
+        self.__dict__.update(moved.__dict__)
+        return self
+
+    def __repr__(self) -> str:
+        settings, memory = self.settings, self.memory
+        return (
+            f"Learner(method={settings.method!r}, backbone={self.backbone.name!r}, classes={len(self.labels)}, "
+            f"steps={self.steps}, memory={settings.memory.kind!r} with {len(memory)} items, {memory.fill:.0%} full, "
+            f"device={str(self.device)!r})"
+        )
 
     def _align(self, batch: Batch) -> Batch:
         """Take up new classes, and give the batch the learner's columns, device and image size."""
         if new := [name for name in batch.names if name not in self.labels]:
-            LabelSpace(new)  # a wrong name, or a file that can't be read, is told before anything changes
-            file, dim = self.settings.word_vectors, self.settings.word_dim
-            vectors = None if file is None else vectors_of_names(file, dim, new)
-            self._grow(new)
-            if vectors is not None:
-                self.model.head.take_words(vectors)
+            LabelSpace(new)  # a wrong name, or a file that can't be read, is an error before anything changes
+            self.model.head.prepare(new)
+            self.grow(new)
         return replace(batch.aligned(self.labels.names), images=self._fit(batch.images)).to(self.device)
 
-    def _grow(self, names: Sequence[str]) -> None:
+    def grow(self, names: Sequence[str]) -> None:
         """Add classes: the task before is over, and its model goes to the teacher."""
         if len(self.labels):
             self.teacher.begin_task(self.model)
         self.labels.add(names)
-        rows = self.model.head.grow(len(names), self.device, self.generator)
-        self.optimizer.add_param_group({"params": rows, "lr": self.settings.head_lr})
+        rows = self.model.head.grow(names, self.device, self.generator)
+        self.optimizer.add_param_group({"params": rows, "lr": self.settings.head.lr})
 
     def _as_batch(self, items: Sequence[Item]) -> Batch:
-        unknown = self.settings.replay_unknown
+        unknown = self.settings.replay.unknown
         return as_batch(items, self.labels.names, self.backbone.image_size, unknown).to(self.device)
 
-    def _judge(self, items: Sequence[Item]) -> tuple[Batch, Tensor]:
+    def _predict_items(self, items: Sequence[Item]) -> tuple[Batch, Tensor]:
         """Return items of memory as a batch, and the scores that a prediction would give them."""
         batch = self._as_batch(items)
-        with self.model.looking():
-            return batch, torch.sigmoid(self.model.judge(batch.images, batch.visible).float())
+        with self.model.inference():
+            return batch, torch.sigmoid(self.model.predict_logits(batch.images, batch.visible).float())
 
     def _fit(self, images: Tensor) -> Tensor:
         return resize(images, self.backbone.image_size).to(self.device)
@@ -325,7 +281,7 @@ class Learner:
 
     def _logits_to_learn(self, view: View, guessed: Tensor) -> Tensor:
         """Return the logits of the stream (B, C); where the target is a guess, perhaps such as the head alone sees."""
-        if self.settings.guesses_train == "model" or not guessed.any():
+        if not self.targets.guesses_train_head_only or not guessed.any():
             return view.logits
         return torch.where(guessed, self.model.logits_for_head(view), view.logits)
 
@@ -358,22 +314,3 @@ class Learner:
 
 def _unit(images: Tensor) -> Tensor:
     return images.float() / 255
-
-
-def _localiser_state(localiser: Localiser | None) -> dict[str, Any]:
-    """Return a frozen localiser with its weights: a run must go on without the place that they came from."""
-    if localiser is None:
-        return {}
-    return {
-        "backbone": localiser.backbone.describe(),
-        "cut": asdict(localiser.settings),
-        "model": localiser.backbone.state_dict(),
-    }
-
-
-def _localiser_of(state: dict[str, Any]) -> Localiser | None:
-    if not state:
-        return None
-    backbone = Backbone.from_description(state["backbone"])
-    backbone.load_state_dict(state["model"])
-    return Localiser(backbone, CutSettings(**state["cut"]))

@@ -63,12 +63,12 @@ class Model(nn.Module):
         scores: Scores = self.head(view.features.detach())
         return scores.logits
 
-    def judge(self, images: Tensor, visible: Tensor | None = None) -> Tensor:
+    def predict_logits(self, images: Tensor, visible: Tensor | None = None) -> Tensor:
         """Return the logits (B, C) of images, or of their visible patches, that a prediction is made of."""
-        return self.head.judge(self.backbone(images, visible))
+        return self.head.predict_logits(self.backbone(images, visible))
 
     @contextmanager
-    def looking(self) -> Iterator[None]:
+    def inference(self) -> Iterator[None]:
         """Only look, for a while: no gradients, and no part that behaves otherwise while it learns."""
         self.eval()
         try:

@@ -7,6 +7,7 @@ what it costs).
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
@@ -16,6 +17,8 @@ from torch import Tensor
 from cuter.cut import CutSettings
 from cuter.learn.localise import own_regions
 from cuter.learn.model import Model
+from cuter.registry import Registry
+from cuter.settings import PartSettings
 from cuter.stream.resize import enlarged
 
 # Chosen by mAP and cost on VOC train → val (docs/predict.md).
@@ -72,21 +75,47 @@ def predictions(scores: RegionScores, names: Sequence[str]) -> list[Prediction]:
     ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class RegionPredictor:
+@dataclass(frozen=True, eq=False)
+class Predictor(ABC):
+    """Scores images with a model; `cut` is how its patch features are cut."""
+
+    model: Model
+    cut: CutSettings
+
+    @abstractmethod
+    def __call__(self, images: Tensor) -> RegionScores:
+        """Score uint8 images (B, 3, H, W) of the model's size."""
+
+
+PREDICTORS: Registry[type[Predictor]] = Registry(
+    "predictor", "cuter.learn.predictors", "cuter.predictors", PartSettings
+)
+
+
+@PREDICTORS.register("whole")
+class WholePredictor(Predictor):
+    """Looks at whole images."""
+
+    def __call__(self, images: Tensor) -> RegionScores:
+        """Score whole images."""
+        scores = torch.sigmoid(self.model.predict_logits(images).float())
+        return RegionScores(
+            scores, scores, scores.new_zeros(*scores.shape, 4), torch.zeros_like(scores, dtype=torch.long)
+        )
+
+
+@PREDICTORS.register("regions")
+class RegionPredictor(Predictor):
     """Looks at whole images, cuts the features of that very forward, and looks at regions once more.
 
     Only images that may show a second class are looked at again. There the logit of a class is the mean of two: of the
     whole image, and of the region where the class scores highest.
     """
 
-    model: Model
-    cut: CutSettings
-
     def __call__(self, images: Tensor) -> RegionScores:
         """Score uint8 images (B, 3, H, W) of the model's size."""
         features = self.model.backbone(images)
-        whole = self.model.head.judge(features)
+        whole = self.model.head.predict_logits(features)
         joined, shown = whole.clone(), whole.new_zeros(*whole.shape, 4)
         numbers = torch.zeros_like(whole, dtype=torch.long)
         again = (_second_highest(torch.sigmoid(whole)) > UNDECIDED).nonzero().flatten()
@@ -96,7 +125,7 @@ class RegionPredictor:
             height, width = images.shape[2:]
             boxes = found.pixel_boxes(height, width)
             regions = whole.new_full((len(again), REGIONS, whole.shape[1]), -torch.inf)
-            regions[row, number] = self.model.judge(enlarged(images[again[row]], boxes[row, number].tolist()))
+            regions[row, number] = self.model.predict_logits(enlarged(images[again[row]], boxes[row, number].tolist()))
             best, which = regions.max(dim=1)
             again, best, which, boxes = (of[found.found.any(dim=1)] for of in (again, best, which, boxes))
             joined[again] = (whole[again] + best) / 2

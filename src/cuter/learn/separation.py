@@ -7,9 +7,9 @@ from cuter.learn.heads.prototypes import Prototypes
 from cuter.stream.batch import Batch
 
 
-def non_sparse_separation(head: Prototypes, embedding: Tensor, told: Batch) -> Tensor:
+def non_sparse_separation(head: Prototypes, embedding: Tensor, targets: Batch) -> Tensor:
     """Return reg + sep, which NsCE adds to its loss with a weight λ."""
-    return non_sparseness(list(head.weights)[:-1]) + separation(head.cosines(embedding), head.means, told)
+    return non_sparseness(list(head.weights)[:-1]) + separation(head.cosines(embedding), head.means, targets)
 
 
 def non_sparseness(old_rows: list[Tensor]) -> Tensor:
@@ -24,15 +24,15 @@ def non_sparseness(old_rows: list[Tensor]) -> Tensor:
     return -ratio / rows.shape[1]
 
 
-def separation(cosines: Tensor, means: Tensor, told: Batch) -> Tensor:
+def separation(cosines: Tensor, means: Tensor, targets: Batch) -> Tensor:
     """Return sep: the mean of (cos(f, prototype) - target)², target 1 for own classes and -1 / (K - 1) for the others.
 
     That is where K prototypes are as far from each other as they can be. NsCE has one label an image; here it may have
     several own classes, and a class that nobody looked for is neither own nor other. Means as in the loss: over the
     classes of an image, then over images. Classes without a prototype yet are left out.
     """
-    targets = torch.where(told.labels, 1.0, -1 / max(1, cosines.shape[1] - 1))
-    counts = told.known & (means != 0).any(dim=1)
+    wanted = torch.where(targets.labels, 1.0, -1 / max(1, cosines.shape[1] - 1))
+    counts = targets.known & (means != 0).any(dim=1)
     number = counts.sum(dim=1)
-    errors = ((cosines - targets).square() * counts).sum(dim=1) / number.clamp(min=1)
+    errors = ((cosines - wanted).square() * counts).sum(dim=1) / number.clamp(min=1)
     return errors.sum() / (number > 0).sum().clamp(min=1)

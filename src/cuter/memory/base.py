@@ -3,9 +3,10 @@
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from cuter.errors import BatchError, CheckpointError, ConfigError
@@ -14,6 +15,18 @@ from cuter.memory.draw import Draw
 from cuter.memory.index import ClassIndex
 from cuter.memory.item import Item
 from cuter.registry import Registry
+from cuter.settings import PartSettings, Role
+
+
+class MemorySettings(PartSettings):
+    """Settings of every memory policy."""
+
+    images: Annotated[int, Role.COMMON] = Field(
+        1000, ge=0, le=10_000_000, description="Budget, counted in pixels: as many as this number of whole images has."
+    )
+    codec: Literal["raw", "jpeg", "webp"] = Field(
+        "raw", description="How pixels are stored: raw; jpeg or webp hold several times more in as many bytes."
+    )
 
 
 class Memory(ABC):
@@ -23,31 +36,21 @@ class Memory(ABC):
     """
 
     wants: ClassVar[frozenset[str]] = frozenset()  # vectors that items must come with: "embedding", "residual"
-    POWER: ClassVar[float | None] = None  # exponent of the target shares, for policies that have such
+    Settings: ClassVar[type[MemorySettings]] = MemorySettings
 
-    def __init__(self, budget: int, generator: torch.Generator, codec: str = "raw", power: float | None = None):
+    def __init__(self, budget: int, generator: torch.Generator, settings: MemorySettings | None = None):
         if budget < 0:
             raise ConfigError(f"the memory budget must be 0 pixels or more, not {budget}")
-        require_codec(codec)
-        self.require_power(power)
         self.budget = budget
         self.generator = generator
-        self.codec = codec
-        self.power = self.POWER if power is None else power
+        self.settings = settings or self.Settings()
+        self.codec = self.settings.codec
+        require_codec(self.codec)
         self.items: list[Item] = []
         self.index = ClassIndex()
         self.pixels = 0
         self.seen = 0
         self.columns = 0
-
-    @classmethod
-    def require_power(cls, power: float | None) -> None:
-        """Raise `ConfigError` if a power is given to a policy that has no target shares."""
-        if power is not None and cls.POWER is None:
-            having = ", ".join(name for name in MEMORIES if MEMORIES[name].POWER is not None)
-            raise ConfigError(
-                f"this memory policy has no shares that a power of {power} could shape. Accepted: {having}"
-            )
 
     def admits(self, item: Item) -> bool:
         """Tell whether this item may enter a full memory; by default all may."""
@@ -211,4 +214,4 @@ class Memory(ABC):
             moved[place] = moved.pop(last, last)
 
 
-MEMORIES: Registry[type[Memory]] = Registry("memory policy", "cuter.memory")
+MEMORIES: Registry[type[Memory]] = Registry("memory policy", "cuter.memory", "cuter.memories", MemorySettings)

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from cuter.memory.base import MEMORIES, Memory
+from cuter.memory.base import MEMORIES, Memory, MemorySettings
 from cuter.memory.item import Item
 
 
@@ -21,8 +21,8 @@ class ClassBalancedReservoir(Memory):
     memory holds least of.
     """
 
-    def __init__(self, budget: int, generator: torch.Generator, codec: str = "raw", power: float | None = None):
-        super().__init__(budget, generator, codec, power)
+    def __init__(self, budget: int, generator: torch.Generator, settings: MemorySettings | None = None):
+        super().__init__(budget, generator, settings)
         self.arrived: Counter[int] = Counter()
         self.full: set[int] = set()
 

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from cuter.memory.base import Memory
+from cuter.memory.base import Memory, MemorySettings
 from cuter.memory.index import ClassIndex
 from cuter.memory.item import NO_LABEL, Item
 
@@ -28,8 +28,8 @@ class Exemplars(Memory):
 
     wants: ClassVar[frozenset[str]] = frozenset({"embedding"})
 
-    def __init__(self, budget: int, generator: torch.Generator, codec: str = "raw", power: float | None = None):
-        super().__init__(budget, generator, codec, power)
+    def __init__(self, budget: int, generator: torch.Generator, settings: MemorySettings | None = None):
+        super().__init__(budget, generator, settings)
         self.kinds = ClassIndex()  # slots of exemplars and of candidates
         self.seen_before = 0  # in tasks that are over
 

@@ -7,12 +7,24 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from cuter.memory.base import MEMORIES, Memory
+from cuter.memory.base import MEMORIES, Memory, MemorySettings
 from cuter.memory.item import Item
 
 BATCHES, BATCH_SIZE = 10, 10  # of memory, that a new item is compared with: n of Algorithm 2, and the authors' size
 FIRST_SCORE = 0.1  # of items that come when there is nothing to compare them with
 MARGIN = 0.01  # so that equal scores do not divide by zero
+
+
+class GradientSettings(MemorySettings):
+    """Settings of gradient-based selection."""
+
+    def check(self, learner: Any) -> None:
+        """Gradients are those of a linear layer: the head must have one."""
+        if self.images and learner.head.kind not in ("linear", "prototypes"):
+            raise ValueError(
+                f"the memory policy gradient compares gradients of a linear layer, which the head {learner.head.kind} "
+                "has not. Accepted: linear, prototypes"
+            )
 
 
 @MEMORIES.register("gradient")
@@ -24,10 +36,11 @@ class GradientDiversity(Memory):
     embedding e, both as the model saw the item last: replay renews them, and no forward is made for this.
     """
 
+    Settings: ClassVar[type[MemorySettings]] = GradientSettings
     wants: ClassVar[frozenset[str]] = frozenset({"embedding", "residual"})
 
-    def __init__(self, budget: int, generator: torch.Generator, codec: str = "raw", power: float | None = None):
-        super().__init__(budget, generator, codec, power)
+    def __init__(self, budget: int, generator: torch.Generator, settings: MemorySettings | None = None):
+        super().__init__(budget, generator, settings)
         self.scores = array("d")  # by slot
 
     def consider(self, items: Sequence[Item]) -> None:

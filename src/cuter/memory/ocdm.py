@@ -5,9 +5,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from cuter.memory.base import MEMORIES
+from cuter.memory.base import MEMORIES, MemorySettings
 from cuter.memory.item import Item
-from cuter.memory.shares import TargetShares
+from cuter.memory.shares import SharesSettings, TargetShares
 
 SAME = 1e-12  # of sums that differ by rounding only
 
@@ -18,7 +18,7 @@ class OptimisedDistribution(TargetShares):
     KL(p* ‖ p) is smallest, p* being the target shares of all classes that the stream has shown, p those in memory.
     """
 
-    POWER: ClassVar[float | None] = 0.0
+    Settings: ClassVar[type[MemorySettings]] = SharesSettings
 
     def consider(self, items: Sequence[Item]) -> None:
         """Take in a batch, and then remove what is most superfluous of all."""

@@ -4,13 +4,20 @@ from typing import ClassVar
 
 import numpy as np
 import torch
+from pydantic import Field
 
-from cuter.memory.base import MEMORIES
+from cuter.memory.base import MEMORIES, MemorySettings
 from cuter.memory.item import Item
 from cuter.memory.label_sets import Array
-from cuter.memory.shares import TargetShares
+from cuter.memory.shares import SharesSettings, TargetShares
 
 SAME = 1e-9  # of deviations that differ by rounding only
+
+
+class PrsSettings(SharesSettings):
+    """Settings of partitioning reservoir sampling."""
+
+    power: float = Field(0.1, description=SharesSettings.model_fields["power"].description)
 
 
 @MEMORIES.register("prs")
@@ -20,7 +27,7 @@ class PartitioningReservoir(TargetShares):
     Shares are over the classes in memory: one that it has lost claims nothing until it comes again.
     """
 
-    POWER: ClassVar[float | None] = 0.1
+    Settings: ClassVar[type[MemorySettings]] = PrsSettings
 
     def admits(self, item: Item) -> bool:
         """Draw with probability Σ w_i · min(1, M p_i / n_i) over the item's labels, w = softmax(-n_i) over them."""

@@ -1,15 +1,28 @@
 """Policies with a target: the share of memory that each class should have, by how often the stream showed it."""
 
+from __future__ import annotations
+
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
+from pydantic import Field
 
-from cuter.memory.base import Memory
+from cuter.memory.base import Memory, MemorySettings
 from cuter.memory.item import Item
 from cuter.memory.label_sets import Array, LabelSets
+
+
+class SharesSettings(MemorySettings):
+    """Settings of policies with target shares."""
+
+    power: float = Field(
+        0.0,
+        description="A class that came n times gets a share of memory in proportion to n to this power: 0, all the "
+        "same; 1, as in the stream.",
+    )
 
 
 class TargetShares(Memory):
@@ -19,15 +32,16 @@ class TargetShares(Memory):
     different sets of labels, and drawn among the items that have the chosen one.
     """
 
-    def __init__(self, budget: int, generator: torch.Generator, codec: str = "raw", power: float | None = None):
-        super().__init__(budget, generator, codec, power)
+    settings: SharesSettings
+
+    def __init__(self, budget: int, generator: torch.Generator, settings: SharesSettings | None = None):
+        super().__init__(budget, generator, settings)
         self.arrived: Counter[int] = Counter()  # n_i
         self.sets = LabelSets()
 
     def shares(self, labels: Sequence[int]) -> Array:
         """Return p_i of these classes, which share memory among them."""
-        assert self.power is not None
-        powers = np.array([self.arrived[label] for label in labels], dtype=np.float64) ** self.power
+        powers = np.array([self.arrived[label] for label in labels], dtype=np.float64) ** self.settings.power
         shares: Array = powers / powers.sum()
         return shares
 

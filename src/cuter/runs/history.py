@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cuter.errors import ConfigError, DataError
-from cuter.learn.cutouts import OUTCOMES, WHOLE_IMAGE
+from cuter.learn.keepers.cut_outs import OUTCOMES, WHOLE_IMAGE
 
 Line = dict[str, Any]  # of metrics.jsonl: a step, or the test after a task
 Array = NDArray[np.float64]

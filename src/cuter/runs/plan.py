@@ -50,7 +50,7 @@ def make_plan(config: RunConfig) -> Plan:
     """Read the data set and lay out the stream."""
     dataset = load_dataset(config.dataset, config.data_root, **config.dataset_options)
     tasks = make_tasks(config.tasks, dataset.classes, config.class_order)
-    shown = tasks if config.shown == "own-task" else with_all_before(tasks)
+    shown = tasks if config.task_scope == "own-task" else with_all_before(tasks)
     arrivals = plan_stream(
         _subset(dataset.train, config.limit_train), shown, config.seed, config.blurry, passes=config.passes
     )

@@ -12,12 +12,11 @@ import torch
 
 from cuter.errors import ConfigError, CuterError, DataError
 from cuter.learn.learner import Learner, Step
-from cuter.learn.settings import LearnerSettings
 from cuter.measure.metrics import multilabel_scores
 from cuter.measure.probe import Probe
 from cuter.measure.protocol import Summary, TaskResult
 from cuter.measure.purity import purity
-from cuter.runs.config import RunConfig, with_absolute_paths
+from cuter.runs.config import RunConfig, field_names, with_absolute_paths
 from cuter.runs.directory import RunDirectory, require_unused
 from cuter.runs.display import Display
 from cuter.runs.environment import describe_environment
@@ -27,7 +26,7 @@ from cuter.runs.stopping import Interrupted, StopRequest, stop_on_signals
 from cuter.runs.tracking.events import Events
 from cuter.runs.tracking.trackers import require_clients
 from cuter.runs.unreadable import UnreadableLimit
-from cuter.settings import validated
+from cuter.settings import Role
 from cuter.storage import load_state
 from cuter.stream.images import path_text
 from cuter.stream.loading import Loaded, Unreadable, load_batches
@@ -36,7 +35,7 @@ from cuter.stream.tasks import Visit, in_batches
 logger = logging.getLogger("cuter.run")
 
 # What may change when a run goes on: it decides no result.
-CHANGEABLE = ("data_root", "workers", "device", "max_unreadable")
+CHANGEABLE = tuple(field_names(Role.RESUMABLE))
 
 
 def start(config: RunConfig, out: Path, display: Display) -> dict[str, Any]:
@@ -95,7 +94,7 @@ def _changed(config: RunConfig, changes: Mapping[str, Any]) -> RunConfig:
     for name in changes:
         if name not in CHANGEABLE:
             raise ConfigError(f"a run goes on with its own {name}. What may change: {', '.join(CHANGEABLE)}")
-    changed = validated(RunConfig, config.model_dump() | dict(changes))
+    changed = config.with_fields(**changes)
     root = changed.data_root
     return changed.model_copy(update={"data_root": root and root.expanduser().resolve()})
 
@@ -141,8 +140,7 @@ def _show_again(finished: dict[str, Any], directory: RunDirectory, display: Disp
 
 
 def _new_learner(config: RunConfig) -> Learner:
-    settings = validated(LearnerSettings, config.model_dump(include=set(LearnerSettings.model_fields)))
-    return Learner.from_settings(settings, config.backbone, config.device)
+    return Learner.from_settings(config.learner, config.backbone, config.device)
 
 
 class Run:
@@ -231,7 +229,9 @@ class Run:
             else None,
         )
         learner = self.learner
-        localisation = self.probe.measure(learner.backbone, learner.cut_settings, learner.settings.rounds)
+        localisation = self.probe.measure(
+            learner.backbone, learner.cut_settings, learner.settings.localiser.max_regions
+        )
         self.progress.test_seconds += time.monotonic() - mark
         self.progress.results.append(result)
         self.progress.task, self.progress.batch = task + 1, 0
@@ -248,7 +248,7 @@ class Run:
 
     def _probabilities(self, images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Score whole images and, where the predictor does so, these with their regions, in one pass."""
-        if self.config.predictor == "whole":
+        if self.config.learner.predictor.kind == "whole":
             return self.learner.probabilities(images, self.config.test_batch_size), None
         found = self.learner.region_scores(images, self.config.test_batch_size)
         return found.whole, found.joined
@@ -266,7 +266,7 @@ class Run:
             self._checkpoint(required=True)
         progress, results = self.progress, Summary.of(self.progress.results)
         summary = results.as_dict() | {
-            "config": self.config.model_dump(mode="json"),
+            "config": self.config.dump(),
             "steps": self.learner.steps,
             "images": progress.images,
             "memory_items": len(self.learner.memory),

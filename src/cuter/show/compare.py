@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cuter.errors import ConfigError
+from cuter.runs.config import flat_settings
 from cuter.show.compare_figures import (
     DEFINITIONS,
     METRICS,
@@ -106,7 +107,8 @@ def _differing(values: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 def _notes(run: NamedRun, first: NamedRun, is_alike: bool) -> list[str]:
     """Return what could not be read, what had to be assumed, and why equal counts of images may be other images."""
-    lacking = [field for field in full_settings(run.facts.config) if field not in run.facts.config]
+    saved = flat_settings(run.facts.config, complete=False)
+    lacking = [field for field in full_settings(run.facts.config) if field not in saved]
     notes = list(run.facts.notes)
     if lacking:
         notes.append(f"usual values are taken for settings that its config.yaml lacks: {listed(lacking)}")

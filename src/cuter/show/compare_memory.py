@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 
 from cuter.errors import CuterError
 from cuter.learn.learner import Learner
+from cuter.runs.config import field_names
+from cuter.settings import Role
 from cuter.show.report.checkpoint_view import NO_CHECKPOINT, has_checkpoint
 from cuter.show.report.run_labels import NamedRun, full_settings, varying
 
 # What decides which image an id means.
-SOURCE = ("dataset", "data_root", "dataset_options")
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,11 @@ class MemoryFacts:
 
 def other_source(one: NamedRun, other: NamedRun) -> list[str]:
     """Return the settings by which the images of two runs may be others, whatever their ids are."""
-    return [field for field in varying([full_settings(run.facts.config) for run in (one, other)]) if field in SOURCE]
+    return [
+        field
+        for field in varying([full_settings(run.facts.config) for run in (one, other)])
+        if field in field_names(Role.DATA)
+    ]
 
 
 def compare_memory(runs: Sequence[NamedRun]) -> MemoryFacts:

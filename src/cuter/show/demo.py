@@ -11,6 +11,7 @@ from cuter.learn.recipe import METHODS
 from cuter.runs.config import RunConfig, load_config, with_absolute_paths
 from cuter.runs.directory import RunDirectory
 from cuter.runs.run import resume, start
+from cuter.settings import flattened
 from cuter.show.narrow import show
 from cuter.show.report import comparison_table, read_runs, write_report
 from cuter.show.report.run_labels import value_text, varying
@@ -27,10 +28,10 @@ OPTIONS: dict[str, Any] = {
     "dataset_options": {"train": 1000, "test": 300},  # scenes; many come in two tasks. Rendered once, 200 a second
     "tasks": "5x5",
     "batch_size": 5,  # small, so that a short stream has many steps
-    "replay_size": 5,  # as much again as the stream brings
-    "memory_images": 100,  # few, so that it matters what is kept
+    "replay.size": 5,  # as much again as the stream brings
+    "memory.images": 100,  # few, so that it matters what is kept
     "lr": 2e-4,  # a small backbone, of which much is still to be learned
-    "head_lr": 2e-3,
+    "head.lr": 2e-3,
     "augment": "flip",
     "probe_images": 32,  # on which the cut is measured after each task; it takes as long as some hundred to test
 }
@@ -82,9 +83,20 @@ def _configs(
     given = {**OPTIONS, "backbone": backbone, **(options or {}), "seed": seed, "device": device}
     return {
         method: with_absolute_paths(
-            load_config(None, {k: v for k, v in given.items() if k not in METHODS[method].choices} | {"method": method})
+            load_config(None, {k: v for k, v in given.items() if k not in _chosen_by(method)} | {"method": method})
         )
         for method in COMPARED
+    }
+
+
+def _chosen_by(method: str) -> dict[str, Any]:
+    """Return what a method chooses itself, by dotted names."""
+    choices = METHODS[method].choices
+    return {
+        f"{part}.{field}": one
+        for part, value in choices.items()
+        if isinstance(value, dict)
+        for field, one in value.items()
     }
 
 
@@ -97,8 +109,8 @@ def _begun(out: Path, configs: Mapping[str, RunConfig]) -> list[str]:
     if others and not begun:
         raise ConfigError(f"{out} holds something else than a demonstration, {others[0]}: choose another --out")
     for method in begun:
-        saved = RunDirectory.open(out / method).config.model_dump()
-        asked = configs[method].model_dump()
+        saved = flattened(RunDirectory.open(out / method).config.dump())
+        asked = flattened(configs[method].dump())
         if fields := varying([saved, asked]):
             field = fields[0]
             told = f"{field} {value_text(saved[field])}, not {value_text(asked[field])}"

@@ -1,13 +1,14 @@
 """What each method chooses, as a table."""
 
 import textwrap
+from collections.abc import Iterator
 from typing import Any
 
 from rich.text import Text
 
 from cuter.learn.recipe import METHODS
-from cuter.runs.config import RunConfig
-from cuter.settings import validated
+from cuter.learn.settings import LearnerSettings
+from cuter.settings import PartSettings, Settings
 
 PARTS = ("keeper", "memory", "head", "teacher", "regulariser")
 
@@ -19,19 +20,26 @@ def describe_methods() -> list[dict[str, Any]]:
 
 def _describe(name: str) -> dict[str, Any]:
     recipe = METHODS[name]
-    nowhere: dict[str, Any] = {"dataset": "toybox", "backbone": "", "tasks": ""}  # a run needs them, a method does not
-    settings = validated(RunConfig, {"method": name, **nowhere}).model_dump(mode="json")
-    remembers = bool(settings["memory_images"])
+    settings = LearnerSettings(method=name)
+    chosen = {part for part in PARTS if part != "memory" or settings.memory.images}
     return {
         "method": name,
         "summary": recipe.summary,
-        "parts": {part: "none" if part == "memory" and not remembers else settings[part] for part in PARTS},
-        "settings": {
-            field: settings[field]
-            for field in recipe.choices
-            if field not in PARTS and settings[field] != RunConfig.model_fields[field].default
-        },
+        "parts": {part: getattr(settings, part).kind if part in chosen else "none" for part in PARTS},
+        "settings": dict(_departures(settings)) | dict(recipe.stream),
     }
+
+
+def _departures(settings: Settings, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the settings that are not as they are by default, but for the method and the parts of the table."""
+    for name, field in type(settings).model_fields.items():
+        value = getattr(settings, name)
+        if isinstance(value, PartSettings):
+            if f"{prefix}{name}" not in PARTS and value.kind != field.default:
+                yield f"{prefix}{name}", value.kind
+            yield from _departures(value, f"{prefix}{name}.")
+        elif name not in ("kind", "method") and value != field.default:
+            yield f"{prefix}{name}", value
 
 
 def methods_table(methods: list[dict[str, Any]], width: int) -> Text:

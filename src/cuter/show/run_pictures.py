@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cuter.learn.selection import KEPT
+from cuter.learn.keepers.selection import KEPT
 from cuter.runs.history import (
     Array,
     Line,

@@ -8,10 +8,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from cuter.settings import flattened
 from cuter.show import table_formats as tables
 from cuter.storage import write_json, write_text
 from cuter.tables.columns import COLUMNS
-from cuter.tables.jobs import WITHOUT_EFFECT, Job
+from cuter.tables.jobs import Job
 from cuter.tables.orderings import orderings
 from cuter.tables.results import Results
 from cuter.tables.version import version
@@ -107,7 +108,7 @@ def _describe_row(results: Results, name: str, jobs: Sequence[Job], common: dict
 
 def _settings(job: Job) -> dict[str, Any]:
     """Return all that decides the result; the environment of a run tells the rest."""
-    return job.config.model_dump(mode="json", exclude=set(WITHOUT_EFFECT))
+    return flattened(job.config.dump(deciding=True))
 
 
 def _describe_run(job: Job) -> dict[str, Any]:

@@ -10,6 +10,9 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from cuter.registry import Registry
+from cuter.settings import PartSettings
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Augmented:
@@ -71,6 +74,12 @@ ROUND_OFF = 1e-2  # of a pixel
 GROUP = 3
 
 
+AUGMENTATIONS: Registry[Callable[[], Augment]] = Registry(
+    "augmentation", "cuter.stream.augment", "cuter.augmentations", PartSettings
+)
+
+
+@AUGMENTATIONS.register("none")
 class AsTheyAre:
     """Changes nothing."""
 
@@ -79,6 +88,7 @@ class AsTheyAre:
         return Augmented(images, torch.eye(3, device=images.device).expand(len(images), 3, 3))
 
 
+@AUGMENTATIONS.register("flip")
 class Flip:
     """Mirrors each image with a chance of one half."""
 
@@ -92,6 +102,7 @@ class Flip:
         return Augmented(self.flip(images), self.flip.transform_matrix)
 
 
+@AUGMENTATIONS.register("paper")
 class RandAugmentAndCutOut:
     """RandAugment, then a grey square of half the side."""
 
@@ -106,9 +117,6 @@ class RandAugmentAndCutOut:
         groups = [(self.policy(some), self.policy.transform_matrix) for some in torch.split(images, GROUP)]
         pixels = self.cut_out(torch.cat([some for some, _ in groups])).clamp(0, 1)
         return Augmented(pixels, torch.cat([matrices for _, matrices in groups]))
-
-
-AUGMENTATIONS: dict[str, Callable[[], Augment]] = {"none": AsTheyAre, "flip": Flip, "paper": RandAugmentAndCutOut}
 
 
 def make_augment(kind: str) -> Augment:

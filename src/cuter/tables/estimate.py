@@ -60,7 +60,7 @@ def _bytes(jobs: Sequence[Job], left: Sequence[Job]) -> float:
     for job in left:
         backbone = backbones[job.config.backbone]
         parameters = sum(parameter.numel() for parameter in backbone.parameters())
-        total += parameters * FLOATS + job.config.memory_images * 3 * backbone.image_size**2
+        total += parameters * FLOATS + job.config.learner.memory.images * 3 * backbone.image_size**2
     return total
 
 

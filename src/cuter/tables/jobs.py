@@ -6,25 +6,21 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from pathlib import Path
 from typing import Any, Literal
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic.fields import FieldInfo
 
 from cuter.errors import CheckpointError, ConfigError, CuterError
-from cuter.runs.config import RunConfig, load_saved_config, with_absolute_paths
+from cuter.runs.config import RunConfig, load_saved_config, with_absolute_paths, with_learner
 from cuter.runs.directory import RunDirectory
 from cuter.runs.history import Line, read_metrics
-from cuter.settings import validated
+from cuter.settings import Role, has_role, mapped, merged, validated
 from cuter.tables.suite import Row, Suite
 
-# These can't change what is learned, only where, how fast and how safely, and who is told. A device changes the last
-# digits, as other hardware and other versions do: a table that moves to another machine must not begin anew, and
-# environment.json in the folder of each run tells where it was made.
-WITHOUT_EFFECT = ("device", "workers", "checkpoint_steps", "checkpoint_minutes", "track", "max_unreadable")
-# Of these the last name is the same on any machine, as VOCdevkit; a name of a hub or of the package is one as well.
-PLACES = ("data_root", "backbone", "localiser", "word_vectors", "class_order")
 # Fields that --set leaves to other options.
 OWN_OPTIONS = {
     "seed": "--seeds",
@@ -140,15 +136,22 @@ class Job:
 
 
 def digest(config: RunConfig) -> str:
-    """Return a checksum of all that decides the result of a run."""
-    return _checksum(with_absolute_paths(config).model_dump(mode="json", exclude=set(WITHOUT_EFFECT)))
+    """Return a checksum of all that decides the result of a run.
+
+    A device changes the last digits, as other hardware and other versions do, and is not part of it: a table that moves
+    to another machine must not begin anew, and environment.json in the folder of each run says where it was made.
+    """
+    return _checksum(with_absolute_paths(config).dump(deciding=True))
 
 
 def portable(config: RunConfig) -> dict[str, Any]:
     """Return all that decides the result of a run, data and backbone by their last names: the same on any machine."""
-    values = with_absolute_paths(config).model_dump(mode="json", exclude=set(WITHOUT_EFFECT))
-    names = {field: Path(values[field]).name for field in PLACES if isinstance(values[field], str)}
-    return values | names
+
+    def last_name(field: FieldInfo, value: Any) -> Any:
+        is_place = has_role(field, Role.PLACE) and isinstance(value, str | Path)
+        return type(value)(Path(value).name) if is_place else value  # as VOCdevkit; a name of a hub is one as well
+
+    return mapped(with_absolute_paths(config), last_name).dump(deciding=True)
 
 
 def portable_digest(config: RunConfig) -> str:
@@ -220,8 +223,9 @@ def _configure(suite: Suite, row: Row, request: Request, seed: int) -> RunConfig
         "method": row.method,
         "seed": seed,
     }
-    fields = suite.common | suite.scale(request.scale) | dict(request.settings) | row.options | given
+    layers = (suite.common, suite.scale(request.scale), request.settings, row.options, given)
     try:
+        fields = reduce(lambda below, above: merged(RunConfig, below, above), map(with_learner, layers))
         return validated(RunConfig, fields)
     except CuterError as error:
         raise ConfigError(f"row {row.name} of {suite.name}: {error}") from None

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from cuter.runs.config import field_names
+from cuter.settings import Role, flattened
 from cuter.tables.columns import COLUMNS, SPEED, read_figures
-from cuter.tables.jobs import PLACES, WITHOUT_EFFECT, Job, Request
+from cuter.tables.jobs import Job, Request
 from cuter.tables.statistics import Difference, Spread, paired_difference
 from cuter.tables.suite import Row, Suite
 
@@ -81,10 +83,11 @@ def collect(suite: Suite, request: Request, jobs: Sequence[Job]) -> Results:
         for job in jobs
         if (summary := job.summary) is not None
     }
+    places, execution = field_names(Role.PLACE), field_names(Role.EXECUTION)
     settings = {
-        name: Path(value).name if name in PLACES and isinstance(value, str) else value
-        for name, value in request.settings.items()
-        if name not in WITHOUT_EFFECT
+        name: Path(value).name if name in places and isinstance(value, str) else value
+        for name, value in flattened(request.settings).items()
+        if name not in execution
     }
     return Results(
         suite,

@@ -11,8 +11,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from cuter.errors import ConfigError, CuterError
-from cuter.runs.config import RunConfig
-from cuter.settings import restored
+from cuter.runs.config import flat_settings, restored_config
 from cuter.storage import write_text
 from cuter.tables.jobs import Job, KeptRun, digest, portable, portable_digest
 
@@ -30,7 +29,7 @@ class ResultsFolder:
 
     def only(self, field: str) -> str | None:
         """Return the value of a setting that all files have, None if they have several or none."""
-        values = {run.config.get(field) for _, run in self.files.values()}
+        values = {flat_settings(run.config).get(field) for _, run in self.files.values()}
         return values.pop() if len(values) == 1 else None
 
     def attach(self, jobs: Sequence[Job]) -> list[Job]:
@@ -68,7 +67,7 @@ def read_results_folder(folder: Path) -> ResultsFolder:
     for path in sorted(folder.glob("*.json")):
         run = _read(path)
         try:
-            checksum = portable_digest(restored(RunConfig, run.config))
+            checksum = portable_digest(restored_config(run.config))
         except CuterError as error:
             unread.append(f"{path} is left out, this version can't have made it: {error}")
             continue

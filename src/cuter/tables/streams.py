@@ -9,13 +9,8 @@ from pathlib import Path
 
 from cuter.backbone import load_backbone
 from cuter.runs.plan import Plan, make_plan
+from cuter.settings import Role
 from cuter.tables.jobs import Job
-
-# Of a run's settings, those that decide how many steps it takes; with another seed it takes as many.
-DECIDING = {
-    "dataset", "data_root", "dataset_options", "tasks", "class_order", "shown", "passes", "blurry", "batch_size",
-    "limit_train", "limit_test",
-}  # fmt: skip
 
 
 def check_backbones(jobs: Sequence[Job]) -> None:
@@ -42,7 +37,7 @@ def streams_of(jobs: Sequence[Job]) -> dict[Path, Stream]:
     found = {}
     for job in jobs:
         if job.summary is None:
-            stream = json.dumps(job.config.model_dump(mode="json", include=DECIDING), sort_keys=True)
+            stream = json.dumps(job.config.of_role(Role.STREAM), sort_keys=True, default=str)
             if stream not in known:
                 known[stream] = _look_at(make_plan(job.config))
             found[job.folder] = known[stream]

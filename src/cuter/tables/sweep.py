@@ -11,17 +11,18 @@ from typing import Any
 import yaml
 
 from cuter.errors import ConfigError
+from cuter.learn.settings import LearnerSettings
 from cuter.registry import did_you_mean
-from cuter.runs.config import RunConfig, fields_of
-from cuter.settings import validated
-from cuter.tables.jobs import WITHOUT_EFFECT, Request
+from cuter.runs.config import field_names, fields_of
+from cuter.settings import Role, validated
+from cuter.tables.jobs import Request
 from cuter.tables.suite import Row, Suite
 
 Grid = Mapping[str, Sequence[Any]]
 
 COLUMNS = ("average.map", "last.map", "last.cf1_mean@0.8", "last.of1@0.8", "forgetting")
 NOT_IN_A_GRID = {
-    **dict.fromkeys(WITHOUT_EFFECT, "it decides no result"),
+    **dict.fromkeys(field_names(Role.EXECUTION), "it decides no result"),
     "seed": "--seeds N runs every row with seeds 0 to N-1",
     "data_root": "all rows of a table learn the same data; a --grid of dataset_options takes other parts of it",
 }
@@ -52,7 +53,7 @@ def parse_grid(pairs: Sequence[str]) -> dict[str, list[Any]]:
             raise ConfigError(f"--grid {field} is given twice: name all its values in one")
         if field in NOT_IN_A_GRID:
             raise ConfigError(f"--grid {field}: {NOT_IN_A_GRID[field]}")
-        if field not in RunConfig.model_fields:
+        if field not in field_names():
             raise ConfigError(f"--grid {pair!r}: no setting is named {field!r}.{did_you_mean(field, fields())}")
         grid[field] = list({str(value): value for value in values}.values())
     if not grid:
@@ -62,7 +63,7 @@ def parse_grid(pairs: Sequence[str]) -> dict[str, list[Any]]:
 
 def fields() -> list[str]:
     """Return all settings that may be in a grid."""
-    return [name for name in RunConfig.model_fields if name not in NOT_IN_A_GRID]
+    return [name for name in field_names() if name not in NOT_IN_A_GRID]
 
 
 def make_sweep(grid: Grid, config: Path | None, typed: Mapping[str, Any], seeds: int, skip: Sequence[str]) -> Sweep:
@@ -75,9 +76,11 @@ def make_sweep(grid: Grid, config: Path | None, typed: Mapping[str, Any], seeds:
     for values in itertools.product(*grid.values()):
         cell = dict(zip(grid, values, strict=True))
         settings = fields_of(config, {**typed, **cell})
-        settings.pop("seed", None)
+        learner = dict(settings.get("learner", {}))
+        learner.pop("seed", None)
+        method = learner.pop("method", LearnerSettings.model_fields["method"].default)
+        settings["learner"] = learner
         places |= {name: settings.pop(name, None) for name in GIVEN_FOR_ALL}
-        method = settings.pop("method", RunConfig.model_fields["method"].default)
         if "backbone" not in settings:
             raise ConfigError("name a --backbone, here, in --config or in a --grid")
         backbone = str(settings.pop("backbone"))

@@ -21,7 +21,7 @@ def head(by_class: bool, *blocks: int, sees_image: bool = True) -> ClassAttentio
     generator = torch.Generator().manual_seed(0)
     one = ClassAttention(16, by_class, generator, sees_image=sees_image)
     for count in blocks:
-        one.grow(count, generator=generator)
+        one.grow(["class"] * count, generator=generator)
     for parameter in one.parameters():
         parameter.data += 0.3 * torch.randn(parameter.shape, generator=generator)
     return one
@@ -88,7 +88,7 @@ def test_with_tokens_by_class_all_go_on_learning() -> None:
 def test_new_classes_begin_undecided_and_leave_old_scores_alone(by_class: bool) -> None:
     one, features = head(by_class, 2), seen(3)
     before = one(features).logits
-    one.grow(4)
+    one.grow(["class"] * 4)
     after = one(features).logits
     torch.testing.assert_close(after[:, :2], before)
     assert (after[:, 2:] == 0).all()
@@ -107,7 +107,7 @@ def test_the_start_comes_from_the_generator_alone(by_class: bool) -> None:
 
 def test_features_that_eight_heads_do_not_divide() -> None:
     one = ClassAttention(12, True)
-    one.grow(2)
+    one.grow(["class"] * 2)
     assert one(seen(2, dim=12)).logits.shape == (2, 2)
 
 

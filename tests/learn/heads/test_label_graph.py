@@ -1,6 +1,7 @@
 """Label nodes: against AGCN's formula, written with loops."""
 
 import math
+from pathlib import Path
 
 import pytest
 import torch
@@ -17,12 +18,12 @@ def seen(count: int, dim: int = 8, seed: int = 0) -> Features:
     return Features(tokens.mean(dim=1), tokens, (3, 3), tokens)
 
 
-def graph(by_image: bool, *blocks: int, has_words: bool = False) -> LabelGraph:
+def graph(by_image: bool, *blocks: int) -> LabelGraph:
     generator = torch.Generator().manual_seed(0)
-    one = LabelGraph(8, 5, has_words, by_image, generator)
+    one = LabelGraph(8, 5, by_image, generator)
     one.second.data = torch.randn(one.second.shape, generator=generator)
     for count in blocks:
-        one.grow(count, generator=generator)
+        one.grow(["class"] * count, generator=generator)
     return one
 
 
@@ -32,9 +33,9 @@ def test_logits_are_the_embedding_times_nodes_after_two_graph_convolutions(by_im
     labels = torch.rand(6, 5) < 0.6
     names = tuple("abcde")
     batch = Batch(torch.zeros(6, 3, 8, 8, dtype=torch.uint8), labels, torch.ones_like(labels), names, tuple("uvwxyz"))
-    opinion = torch.randn(6, 2)
+    old_logits = torch.randn(6, 2)
     for _ in range(20):
-        one.follow(batch, torch.zeros(6, 8), opinion)
+        one.update_statistics(batch, torch.zeros(6, 8), old_logits)
     matrix = one.correlation.matrix()
     assert not torch.equal(matrix, torch.eye(5)), "the classes are connected"
     found = one(features)
@@ -56,32 +57,37 @@ def test_logits_are_the_embedding_times_nodes_after_two_graph_convolutions(by_im
 
 @kinds
 def test_the_first_classes_begin_undecided(by_image: bool) -> None:
-    one = LabelGraph(8, 5, has_words=False, by_image=by_image)
+    one = LabelGraph(8, 5, by_image=by_image)
     assert one(seen(2)).logits.shape == (2, 0)
-    one.grow(3)
+    one.grow(["class"] * 3)
     assert (one(seen(2)).logits == 0).all()
 
 
 def test_soft_labels_of_old_classes_are_shares_of_the_earlier_logits() -> None:
     one = graph(False, 2, 1)
     batch = Batch.of(torch.zeros(1, 3, 8, 8, dtype=torch.uint8), [["c"]]).aligned(("a", "b", "c"))
-    one.follow(batch, torch.zeros(1, 8), torch.tensor([[0.0, math.log(3)]]))
+    one.update_statistics(batch, torch.zeros(1, 8), torch.tensor([[0.0, math.log(3)]]))
     torch.testing.assert_close(one.correlation.soft_both, torch.tensor([[0.25], [0.75]]))
 
 
 def test_replay_is_not_counted_again() -> None:
     one = graph(False, 2)
     batch = Batch.of(torch.zeros(2, 3, 8, 8, dtype=torch.uint8), [["a", "b"], ["a"]])
-    one.follow_replay(batch, torch.zeros(2, 8))
+    one.update_replay_statistics(batch, torch.zeros(2, 8))
     assert one.correlation.both.sum() == 0
 
 
-def test_word_vectors_stay_and_a_name_without_one_is_random() -> None:
-    one = graph(False, 2, has_words=True)
-    random = one.embeddings[0].detach().clone()
-    vectors = torch.tensor([[1.0, 2, 3, 4, 5], [float("nan")] * 5])
-    one.take_words(vectors)
-    assert one.embeddings[0].tolist() == [vectors[0].tolist(), random[1].tolist()]
+def test_word_vectors_stay_and_a_name_without_one_is_random(tmp_path: Path) -> None:
+    file = tmp_path / "words.txt"
+    file.write_text("cat 1 2 3 4 5\n")
+    one = LabelGraph(8, 5, by_image=False, word_vectors=file)
+    one.second.data = torch.randn(one.second.shape)
+    one.prepare(["cat", "unheard-of"])
+    file.unlink()  # it was read
+    one.grow(["cat", "unheard-of"], generator=torch.Generator().manual_seed(3))
+    random = graph(False)
+    random.grow(["cat", "unheard-of"], generator=torch.Generator().manual_seed(3))
+    assert one.embeddings[0].tolist() == [[1, 2, 3, 4, 5], random.embeddings[0][1].tolist()]
     one(seen(3)).logits.sum().backward()
     assert one.embeddings[0].grad is None
     assert one.first.grad is not None

@@ -13,10 +13,10 @@ def test_growing_keeps_the_old_classes() -> None:
     head = LinearHead(4)
     seen = features(3, 4)
     assert head(seen).logits.shape == (3, 0)
-    head.grow(2)
+    head.grow(["class"] * 2)
     torch.nn.init.normal_(head.weights[0])
     before = head(seen).logits
-    head.grow(5)
+    head.grow(["class"] * 5)
     after = head(seen).logits
     assert after.shape == (3, 7)
     torch.testing.assert_close(after[:, :2], before)
@@ -26,5 +26,5 @@ def test_growing_keeps_the_old_classes() -> None:
 
 def test_ten_thousand_classes() -> None:
     head = LinearHead(8)
-    head.grow(10_000)
+    head.grow(["class"] * 10_000)
     assert head(features(2, 8)).logits.shape == (2, 10_000)

@@ -27,11 +27,11 @@ def seen(embedding: torch.Tensor) -> Features:
 def test_means_are_running_means_of_directions_by_class() -> None:
     generator = torch.Generator().manual_seed(0)
     head = Prototypes(5)
-    head.grow(3)
+    head.grow(["class"] * 3)
     expected: dict[str, np.ndarray] = {}
     for step, labels in enumerate([[["a"], ["a", "b"], []], [["b"], ["b"], ["a"]]] * 15, start=1):
         embedding = torch.randn(3, 5, generator=generator) * 7
-        head.follow(batch(labels), embedding, None)
+        head.update_statistics(batch(labels), embedding, None)
         rows = embedding.double().numpy()
         rows = rows / np.linalg.norm(rows, axis=1, keepdims=True)
         for name in "ab":
@@ -44,32 +44,32 @@ def test_means_are_running_means_of_directions_by_class() -> None:
 
 def test_what_is_replayed_moves_means_too() -> None:
     head = Prototypes(2)
-    head.grow(3)
-    head.follow(batch([["a"]]), torch.tensor([[1.0, 0.0]]), None)
-    head.follow_replay(batch([["a"]]), torch.tensor([[0.0, 3.0]]))
+    head.grow(["class"] * 3)
+    head.update_statistics(batch([["a"]]), torch.tensor([[1.0, 0.0]]), None)
+    head.update_replay_statistics(batch([["a"]]), torch.tensor([[0.0, 3.0]]))
     torch.testing.assert_close(head.means[0], torch.tensor([0.5, 0.5]))
 
 
 def test_means_that_were_saved_without_a_count_of_steps_go_on_as_warm() -> None:
     head, later = Prototypes(2), Prototypes(2)
-    head.grow(3)
-    later.grow(3)
-    head.follow(batch([["a"]]), torch.tensor([[1.0, 0.0]]), None)
+    head.grow(["class"] * 3)
+    later.grow(["class"] * 3)
+    head.update_statistics(batch([["a"]]), torch.tensor([[1.0, 0.0]]), None)
     saved = head.state_dict()
     del saved["steps"]
     later.load_state_dict(saved)
-    later.follow(batch([["a"]]), torch.tensor([[0.0, 1.0]]), None)
+    later.update_statistics(batch([["a"]]), torch.tensor([[0.0, 1.0]]), None)
     torch.testing.assert_close(later.means[0], torch.tensor([MOMENTUM, 1 - MOMENTUM]))
 
 
 def test_scores_pass_the_threshold_where_cosines_pass_a_half_and_have_their_order() -> None:
     generator = torch.Generator().manual_seed(1)
     head = Prototypes(4)
-    head.grow(3)
+    head.grow(["class"] * 3)
     head.means[:2] = torch.randn(2, 4, generator=generator)
     embedding = torch.randn(200, 4, generator=generator)
     cosines = cosine_similarity(embedding.numpy(), head.means[:2].numpy())
-    scores = torch.sigmoid(head.judge(seen(embedding))).numpy()
+    scores = torch.sigmoid(head.predict_logits(seen(embedding))).numpy()
     assert ((scores[:, :2] > 0.8) == (cosines > 0.5)).all()
     for column in range(2):
         assert (np.argsort(scores[:, column]) == np.argsort(cosines[:, column])).all()
@@ -80,16 +80,16 @@ def test_scores_pass_the_threshold_where_cosines_pass_a_half_and_have_their_orde
 
 def test_rows_may_predict_too() -> None:
     head = Prototypes(3, by_means=False)
-    head.grow(2)
+    head.grow(["class"] * 2)
     torch.nn.init.ones_(head.weights[0])
     head.means.fill_(7.0)
     embedding = torch.tensor([[1.0, 2.0, 3.0]])
-    assert head.judge(seen(embedding)).tolist() == [[6.0, 6.0]]
+    assert head.predict_logits(seen(embedding)).tolist() == [[6.0, 6.0]]
 
 
 def test_what_is_trained_are_rows_not_means() -> None:
     head = Prototypes(3)
-    head.grow(2)
+    head.grow(["class"] * 2)
     torch.nn.init.ones_(head.weights[0])
     embedding = torch.randn(4, 3)
     torch.testing.assert_close(head(seen(embedding)).logits, embedding.sum(dim=1, keepdim=True).expand(4, 2))
@@ -97,22 +97,22 @@ def test_what_is_trained_are_rows_not_means() -> None:
 
 def test_means_of_old_classes_stay_when_new_ones_come() -> None:
     head = Prototypes(3)
-    head.grow(2)
+    head.grow(["class"] * 2)
     head.means.fill_(2.0)
-    head.grow(1)
+    head.grow(["class"] * 1)
     assert head.means.tolist() == [[2.0] * 3, [2.0] * 3, [0.0] * 3]
 
 
 @pytest.mark.parametrize("labels", [[], [[], []]])
 def test_nothing_to_follow(labels: list[list[str]]) -> None:
     head = Prototypes(3)
-    head.grow(3)
-    head.follow(batch(labels), torch.randn(len(labels), 3), None)
+    head.grow(["class"] * 3)
+    head.update_statistics(batch(labels), torch.randn(len(labels), 3), None)
     assert (head.means == 0).all()
 
 
 def test_a_learner_predicts_by_its_means_and_replay_moves_those_of_old_classes(tiny: Backbone) -> None:
-    one = Learner.create("icarl", backbone=tiny, device="cpu", memory_images=8, lr=1e-2)
+    one = Learner.create("icarl", backbone=tiny, device="cpu", memory={"images": 8}, lr=1e-2)
     pixels = torch.randint(256, (4, 3, 32, 32), dtype=torch.uint8)
     one.observe(Batch.of(pixels, [["a"]] * 4))
     head: Any = one.model.head

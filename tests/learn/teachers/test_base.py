@@ -5,6 +5,8 @@ import torch
 
 from cuter.backbone import Backbone
 from cuter.learn.learner import Learner
+from cuter.learn.recipe import METHODS
+from cuter.learn.settings import LearnerSettings
 from cuter.learn.teachers import TEACHERS
 from cuter.stream.batch import Batch
 
@@ -22,14 +24,12 @@ def logits(model: torch.nn.Module) -> torch.Tensor:
 
 
 def test_every_teacher_is_asked_for_by_a_method() -> None:
-    from cuter.learn.recipe import METHODS
-
-    assert {METHODS[name].choices.get("teacher", "none") for name in METHODS} == set(TEACHERS)
+    assert {LearnerSettings(method=name).teacher.kind for name in METHODS} == set(TEACHERS)
 
 
 @asking
 def test_the_model_of_the_task_before_stays_until_new_classes_come(tiny: Backbone, method: str) -> None:
-    one = Learner.create(method, backbone=tiny, device="cpu", lr=1e-2, memory_images=8, replay_size=2)
+    one = Learner.create(method, backbone=tiny, device="cpu", lr=1e-2, memory={"images": 8}, replay={"size": 2})
     one.observe(batch(["a", "b"]))
     one.observe(batch(["b", "a"], 1))
     assert one.teacher.earlier is None, "there was no task before"
@@ -61,11 +61,10 @@ def test_who_asks_nobody_keeps_nothing(tiny: Backbone) -> None:
 def test_what_the_earlier_model_says_changes_what_is_learned(tiny: Backbone, method: str) -> None:
     """Two learners that differ in nothing but their teacher are the same in the first task, and not in the second."""
     start = {name: value.clone() for name, value in tiny.state_dict().items()}
-    settings = {"token_weight": 0} if method == "krt" else {}
+    without_tokens = {"teacher.token_weight": 0} if method == "krt" else {}
     seen = []
-    for teacher in (None, "none"):
+    for given in (without_tokens, {"teacher": "none"}):
         tiny.load_state_dict(start)
-        given = settings if teacher is None else settings | {"teacher": teacher}
         one = Learner.create(method, backbone=tiny, device="cpu", **given)
         one.observe(batch(["a", "b"]))
         first = logits(one.model)

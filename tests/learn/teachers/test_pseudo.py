@@ -9,8 +9,7 @@ import torch.nn.functional as F
 from cuter.backbone import Backbone
 from cuter.learn.learner import Learner
 from cuter.learn.model import View
-from cuter.learn.settings import LearnerSettings
-from cuter.learn.teachers.pseudo import PseudoLabels, token_loss
+from cuter.learn.teachers.pseudo import PseudoLabels, PseudoSettings, token_loss
 from cuter.stream.batch import Batch
 
 
@@ -23,7 +22,7 @@ def images(count: int) -> torch.Tensor:
 
 
 def test_old_classes_are_present_above_the_threshold_else_absent_but_never_against_what_is_known() -> None:
-    teacher = PseudoLabels(LearnerSettings(method="krt", token_weight=0))
+    teacher = PseudoLabels(PseudoSettings(token_weight=0))
     batch = Batch.of(images(2), [["new"], ["new"]], known=[["new"], ["new", "old"]]).aligned(("old", "older", "new"))
     high, low = math.log(0.9 / 0.1), math.log(0.7 / 0.3)  # either side of 0.8
     lesson = teacher.teach(view(torch.tensor([[high, low], [high, high]])), view(torch.zeros(2, 3)), batch)
@@ -46,7 +45,7 @@ def test_the_token_loss_has_its_weight() -> None:
     old, new = torch.randn(3, 1, 6), torch.randn(3, 2, 6)
     batch = Batch.of(images(3), [["b"]] * 3).aligned(("a", "b"))
     losses = [
-        PseudoLabels(LearnerSettings(method="krt", token_weight=weight))
+        PseudoLabels(PseudoSettings(token_weight=weight))
         .teach(view(torch.zeros(3, 1), old), view(torch.zeros(3, 2), new), batch)
         .loss
         for weight in (0, 80, 160)
@@ -57,7 +56,7 @@ def test_the_token_loss_has_its_weight() -> None:
 
 
 def test_guesses_do_not_enter_memory(tiny: Backbone) -> None:
-    one = Learner.create("krt", backbone=tiny, device="cpu", memory_images=50, augment="none")
+    one = Learner.create("krt", backbone=tiny, device="cpu", memory={"images": 50}, augment="none")
     pixels = torch.randint(256, (4, 3, 32, 32), dtype=torch.uint8)
     one.observe(Batch.of(pixels, [["a"]] * 4, ids=[f"a{i}" for i in range(4)]))
     with torch.no_grad():
@@ -78,10 +77,9 @@ def test_the_teacher_decides_before_the_model_rules_anything_out(tiny: Backbone,
         "cuter-krt",
         backbone=tiny,
         device="cpu",
-        pseudo_threshold=threshold,
+        teacher={"threshold": threshold, "token_weight": 0},
         head="linear",
-        token_weight=0,
-        replay_size=0,
+        replay={"size": 0},
     )
     pixels = torch.randint(256, (4, 3, 32, 32), dtype=torch.uint8)
     one.observe(Batch.of(pixels, [["a"]] * 4))

@@ -4,9 +4,8 @@ import pytest
 import torch
 
 from cuter.learn.model import View
-from cuter.learn.settings import LearnerSettings
 from cuter.learn.teachers.distil import distillation
-from cuter.learn.teachers.soft_graph import SoftGraph, relations
+from cuter.learn.teachers.soft_graph import SoftGraph, SoftGraphSettings, relations
 from cuter.stream.batch import Batch
 
 
@@ -34,10 +33,10 @@ def test_the_loss_is_a_weighted_sum(images: tuple[int, ...]) -> None:
     }
     for field, term in terms.items():
         weights = dict.fromkeys(terms, 0.0) | {field: 3.0}
-        lesson = SoftGraph(LearnerSettings(method="agcn", **weights)).teach(old, new, batch)
+        lesson = SoftGraph(SoftGraphSettings(**weights)).teach(old, new, batch)
         torch.testing.assert_close(lesson.loss, 3 * term)
         assert lesson.batch is batch, "it adds no labels"
-        assert torch.equal(lesson.opinion, old.logits)  # type: ignore[arg-type]
+        assert torch.equal(lesson.old_logits, old.logits)  # type: ignore[arg-type]
 
 
 def test_relations_do_not_change_when_all_nodes_turn_or_grow() -> None:

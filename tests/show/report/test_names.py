@@ -58,7 +58,7 @@ def test_seeds_share_their_group_and_colour() -> None:
 def test_only_what_is_unusual_is_told() -> None:
     usual, other = run_with(), run_with(memory="balanced")
     assert labels(usual, other) == ["rs", "rs, memory balanced"]
-    many = run_with(memory="balanced", lr=0.25, replay_draw="by-class", augment="none")
+    many = run_with(memory="balanced", replay="by-class", augment="none", lr=0.25)
     _, _, one = named([usual, other, many])
     assert (one.label, one.untold) == ("rs, memory balanced +3", 3)
     assert labels(run_with(backbone="/a/tiny"), run_with(backbone="/a/small/")) == [

@@ -58,7 +58,7 @@ def test_all_of_a_small_memory_is_shown(real_runs: list[Path]) -> None:
 
 
 def test_a_run_without_memory_still_shows_its_test_images(start_run: Any, tmp_path: Path) -> None:
-    start_run(tmp_path / "run", method="rs", tasks="8", memory_images=0, memory_codec="raw", replay_size=0)
+    start_run(tmp_path / "run", method="rs", tasks="8", memory={"images": 0, "codec": "raw"}, replay={"size": 0})
     inside = look_inside(collect(tmp_path / "run"), {})
     assert (inside.thumbnails, inside.items, inside.no_memory) == ([], 0, "")
     assert len(inside.looks) == SHOWN

@@ -13,27 +13,40 @@ is added to what each token brings back (docs/methods.md has what it brings).
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
+from pydantic import Field
 from torch import Tensor, nn
 
 from cuter.backbone.features import Features
-from cuter.learn.heads.base import HEADS, Head, Scores
-
-if TYPE_CHECKING:
-    from cuter.learn.settings import LearnerSettings
+from cuter.learn.heads.base import HEADS, Head, HeadSettings, Scores, SharingHeadSettings
 
 ATTENTION_HEADS = 8  # KRT's configuration; as many of them as divide the features
 SPREAD = 0.02  # of random weights at the start, as in vision transformers
 
 
+class ClassAttentionSettings(SharingHeadSettings):
+    """Settings of class attention."""
+
+    tokens: Literal["by-task", "by-class"] = Field("by-task", description="Tokens by-task, as in KRT, or by-class.")
+    sees: Literal["patches", "image"] = Field(
+        "image",
+        description="What is scored: what tokens find in the patches, or with the embedding of the whole image added "
+        "to it.",
+    )
+
+
+@HEADS.register("class-attention")
 class ClassAttention(Head):
     """Tokens of tasks or of classes, one block of attention, a norm and a row for each class.
 
     The states are what the tokens brought back: (B, tasks, D), or (B, classes, D).
     """
+
+    Settings: ClassVar[type[HeadSettings]] = ClassAttentionSettings
 
     def __init__(self, dim: int, by_class: bool, generator: torch.Generator | None = None, *, sees_image: bool = True):
         super().__init__()
@@ -47,17 +60,23 @@ class ClassAttention(Head):
         self.weights = nn.ParameterList()
         self.biases = nn.ParameterList()
 
+    @classmethod
+    def create(cls, settings: HeadSettings, dim: int, generator: torch.Generator) -> Head:
+        """Make a head for embeddings of `dim` numbers."""
+        assert isinstance(settings, ClassAttentionSettings)
+        return cls(dim, settings.tokens == "by-class", generator, sees_image=settings.sees == "image")
+
     def grow(
-        self, count: int, device: torch.device | None = None, generator: torch.Generator | None = None
+        self, names: Sequence[str], device: torch.device | None = None, generator: torch.Generator | None = None
     ) -> list[nn.Parameter]:
         """Add a token for the task or one for each of its classes, and rows; with tokens of tasks, freeze the old."""
         if not self.by_class:
             for part in (self.tokens, self.norms, self.weights, self.biases):
                 part.requires_grad_(False)
-        self.tokens.append(nn.Parameter(_random(count if self.by_class else 1, self.dim, generator).to(device)))
+        self.tokens.append(nn.Parameter(_random(len(names) if self.by_class else 1, self.dim, generator).to(device)))
         self.norms.append(nn.LayerNorm(self.dim, device=device))
-        self.weights.append(nn.Parameter(torch.zeros(count, self.dim, device=device)))
-        self.biases.append(nn.Parameter(torch.zeros(count, device=device)))
+        self.weights.append(nn.Parameter(torch.zeros(len(names), self.dim, device=device)))
+        self.biases.append(nn.Parameter(torch.zeros(len(names), device=device)))
         return [self.tokens[-1], *self.norms[-1].parameters(), self.weights[-1], self.biases[-1]]
 
     @property
@@ -131,10 +150,3 @@ def _linear(columns: int, rows: int, generator: torch.Generator | None) -> nn.Li
 
 def _random(rows: int, columns: int, generator: torch.Generator | None) -> Tensor:
     return SPREAD * torch.randn(rows, columns, generator=generator)
-
-
-@HEADS.register("class-attention")
-def class_attention(settings: LearnerSettings, dim: int, generator: torch.Generator) -> Head:
-    """Make a head of tokens that ask the patches."""
-    by_class, sees_image = settings.attention_tokens == "by-class", settings.attention_sees == "image"
-    return ClassAttention(dim, by_class, generator, sees_image=sees_image)

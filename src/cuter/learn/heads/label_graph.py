@@ -3,25 +3,48 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
+from pydantic import Field, ValidationInfo, model_validator
 from torch import Tensor, nn
 
 from cuter.backbone.features import Features
-from cuter.learn.heads.base import HEADS, Head, Scores
+from cuter.learn.heads.base import HEADS, Head, HeadSettings, Scores, SharingHeadSettings
 from cuter.learn.heads.correlation import Correlation
+from cuter.learn.words import check_word_vectors, vectors_of_names
+from cuter.settings import SAVED, Role
 from cuter.stream.batch import Batch
-
-if TYPE_CHECKING:
-    from cuter.learn.settings import LearnerSettings
 
 HIDDEN = 1024  # between the two graph convolutions (AGCN's code)
 SLOPE = 0.2  # of the leaky ReLU between them (AGCN's code)
 WORD_SPREAD = 0.35  # of learned embeddings at the start: about that of GloVe's numbers
 
 
+class LabelGraphSettings(SharingHeadSettings):
+    """Settings of a label graph."""
+
+    nodes: Literal["labels", "images"] = Field(
+        "labels", description="Nodes of labels, as in AGCN, or of labels as they show in images (AGCN++)."
+    )
+    word_vectors: Annotated[Path | None, Role.PLACE] = Field(
+        None,
+        description="File of word vectors for class names, GloVe's text format; without one label embeddings are "
+        "learned.",
+    )
+    word_dim: int = Field(300, ge=1, le=10_000, description="Numbers in a label embedding or word vector.")
+
+    @model_validator(mode="after")
+    def _file_has_such_vectors(self, info: ValidationInfo) -> LabelGraphSettings:
+        if self.word_vectors is not None and info.context != SAVED:  # a saved learner does not need the file
+            check_word_vectors(self.word_vectors, self.word_dim)
+        return self
+
+
+@HEADS.register("label-graph")
 class LabelGraph(Head):
     """Two graph convolutions over label embeddings X give a node for each class; logits = embedding · node.
 
@@ -32,11 +55,19 @@ class LabelGraph(Head):
     (C, D), or (B, C, D). W2 starts at zero, so that the first classes begin undecided.
     """
 
+    Settings: ClassVar[type[HeadSettings]] = LabelGraphSettings
+
     def __init__(
-        self, dim: int, word_dim: int, has_words: bool, by_image: bool, generator: torch.Generator | None = None
+        self,
+        dim: int,
+        word_dim: int,
+        by_image: bool,
+        generator: torch.Generator | None = None,
+        word_vectors: Path | None = None,
     ):
         super().__init__()
-        self.has_words = has_words
+        self.word_vectors = word_vectors
+        self.prepared: Tensor | None = None  # word vectors of the classes that are about to be added
         self.word_dim = word_dim
         self.correlation = Correlation()
         self.embeddings = nn.ParameterList()
@@ -45,19 +76,27 @@ class LabelGraph(Head):
         self.look = LookForLabels(dim, word_dim, generator) if by_image else None
 
     def grow(
-        self, count: int, device: torch.device | None = None, generator: torch.Generator | None = None
+        self, names: Sequence[str], device: torch.device | None = None, generator: torch.Generator | None = None
     ) -> list[nn.Parameter]:
-        """Add `count` classes with random embeddings; they are learned unless `take_words` replaces them."""
-        self.correlation.grow(count)
-        start = WORD_SPREAD * torch.randn(count, self.word_dim, generator=generator)
-        self.embeddings.append(nn.Parameter(start.to(device), requires_grad=not self.has_words))
+        """Add classes with the word vectors of their names; a name without one gets a random embedding."""
+        start = WORD_SPREAD * torch.randn(len(names), self.word_dim, generator=generator)
+        if self.prepared is not None:
+            start = torch.where(self.prepared.isnan(), start, self.prepared)
+        self.prepared = None
+        self.correlation.grow(len(names))
+        self.embeddings.append(nn.Parameter(start.to(device), requires_grad=self.word_vectors is None))
         return [self.embeddings[-1]]
 
-    @torch.no_grad()
-    def take_words(self, vectors: Tensor) -> None:
-        """Put word vectors in the place of the newest embeddings; a row of NaN, a name without one, stays random."""
-        newest = self.embeddings[-1]
-        newest.copy_(torch.where(vectors.isnan().to(newest.device), newest, vectors.to(newest)))
+    def prepare(self, names: Sequence[str]) -> None:
+        """Read the word vectors of the names; a learner that is loaded has them already and needs no file."""
+        if self.word_vectors is not None:
+            self.prepared = vectors_of_names(self.word_vectors, self.word_dim, names)
+
+    @classmethod
+    def create(cls, settings: HeadSettings, dim: int, generator: torch.Generator) -> Head:
+        """Make a head for embeddings of `dim` numbers."""
+        assert isinstance(settings, LabelGraphSettings)
+        return cls(dim, settings.word_dim, settings.nodes == "images", generator, settings.word_vectors)
 
     @property
     def blocks(self) -> list[int]:
@@ -76,10 +115,10 @@ class LabelGraph(Head):
         nodes = matrix @ hidden @ self.second
         return Scores((nodes @ features.embedding.unsqueeze(2)).squeeze(2), nodes)
 
-    def follow(self, batch: Batch, embedding: Tensor, opinion: Tensor | None) -> None:
+    def update_statistics(self, batch: Batch, embedding: Tensor, old_logits: Tensor | None) -> None:
         """Count which labels came together. Only the stream counts: what is replayed was counted when it came."""
         new = slice(sum(self.blocks[:-1]), None)
-        soft = None if opinion is None else F.softmax(opinion.float(), dim=1)
+        soft = None if old_logits is None else F.softmax(old_logits.float(), dim=1)
         if self.blocks:
             self.correlation.count(batch.labels[:, new], batch.known[:, new], soft)
 
@@ -111,10 +150,3 @@ class LookForLabels(nn.Module):
 def _uniform(rows: int, columns: int, generator: torch.Generator | None) -> Tensor:
     """Draw weights as AGCN's graph convolutions do."""
     return (2 * torch.rand(rows, columns, generator=generator) - 1) / math.sqrt(columns)
-
-
-@HEADS.register("label-graph")
-def label_graph(settings: LearnerSettings, dim: int, generator: torch.Generator) -> Head:
-    """Make a head of label nodes."""
-    has_words, by_image = settings.word_vectors is not None, settings.graph_nodes == "images"
-    return LabelGraph(dim, settings.word_dim, has_words, by_image, generator)

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
 from cuter.backbone.features import Features
-from cuter.learn.heads.base import HEADS, Head, Scores
-
-if TYPE_CHECKING:
-    from cuter.learn.settings import LearnerSettings
+from cuter.learn.heads.base import HEADS, Head, HeadSettings, Scores
 
 
+@HEADS.register("linear")
 class LinearHead(Head):
     """A linear layer on the embedding.
 
@@ -27,12 +25,17 @@ class LinearHead(Head):
         self.weights = nn.ParameterList()
         self.biases = nn.ParameterList()
 
+    @classmethod
+    def create(cls, settings: HeadSettings, dim: int, generator: torch.Generator) -> Head:
+        """Make a head for embeddings of `dim` numbers."""
+        return cls(dim)
+
     def grow(
-        self, count: int, device: torch.device | None = None, generator: torch.Generator | None = None
+        self, names: Sequence[str], device: torch.device | None = None, generator: torch.Generator | None = None
     ) -> list[nn.Parameter]:
-        """Add `count` classes and return the new parameters."""
-        self.weights.append(nn.Parameter(torch.zeros(count, self.dim, device=device)))
-        self.biases.append(nn.Parameter(torch.zeros(count, device=device)))
+        """Add classes and return the new parameters."""
+        self.weights.append(nn.Parameter(torch.zeros(len(names), self.dim, device=device)))
+        self.biases.append(nn.Parameter(torch.zeros(len(names), device=device)))
         return [self.weights[-1], self.biases[-1]]
 
     @property
@@ -49,9 +52,3 @@ class LinearHead(Head):
         if not len(self.weights):
             return embedding[:, :0]
         return F.linear(embedding, torch.cat(list(self.weights)), torch.cat(list(self.biases)))
-
-
-@HEADS.register("linear")
-def linear(settings: LearnerSettings, dim: int, generator: torch.Generator) -> Head:
-    """Make a linear head."""
-    return LinearHead(dim)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
 
 import torch
 import torch.nn.functional as F
+from pydantic import Field
 from torch import Tensor, nn
 
 from cuter.backbone.features import Features
-from cuter.learn.heads.base import HEADS, Head
+from cuter.learn.heads.base import HEADS, Head, HeadSettings
 from cuter.learn.heads.linear import LinearHead
 from cuter.stream.batch import Batch
-
-if TYPE_CHECKING:
-    from cuter.learn.settings import LearnerSettings
 
 MOMENTUM = 0.95  # of a mean, for each step that shows its class (NsCE)
 WARM = 20  # steps after which the plain mean over steps has come to this momentum: 1 - 1/20
@@ -24,6 +23,22 @@ POSITIVE_SCORE = 0.8  # … and so it gets the score from which on the field cou
 STEEPNESS = 10.0  # of the score as the cosine passes that point; the order of images by score does not depend on it
 
 
+class PrototypesSettings(HeadSettings):
+    """Settings of a head with class means."""
+
+    scores: Literal["means", "rows"] = Field(
+        "means",
+        description="What predicts: cosines to class means, as in iCaRL, or the rows that are trained, as in NsCE.",
+    )
+    separation: float = Field(
+        0.0,
+        ge=0,
+        description="Weight of NsCE's terms, which keep classes apart and the classifier from being sparse; there 0.1 "
+        "or 0.01.",
+    )
+
+
+@HEADS.register("prototypes")
 class Prototypes(LinearHead):
     """A linear head that is trained, beside a mean direction for each class, to which images are compared.
 
@@ -34,6 +49,7 @@ class Prototypes(LinearHead):
     else by the rows, which the means only keep apart (NsCE).
     """
 
+    Settings: ClassVar[type[HeadSettings]] = PrototypesSettings
     means: Tensor
     steps: Tensor
 
@@ -43,13 +59,19 @@ class Prototypes(LinearHead):
         self.register_buffer("means", torch.zeros(0, dim))
         self.register_buffer("steps", torch.zeros(0))  # that have shown each class, up to WARM
 
+    @classmethod
+    def create(cls, settings: HeadSettings, dim: int, generator: torch.Generator) -> Head:
+        """Make a head for embeddings of `dim` numbers."""
+        assert isinstance(settings, PrototypesSettings)
+        return cls(dim, by_means=settings.scores == "means")
+
     def grow(
-        self, count: int, device: torch.device | None = None, generator: torch.Generator | None = None
+        self, names: Sequence[str], device: torch.device | None = None, generator: torch.Generator | None = None
     ) -> list[nn.Parameter]:
-        """Add `count` classes without a mean."""
-        self.means = torch.cat([self.means, self.means.new_zeros(count, self.dim)]).to(device)
-        self.steps = torch.cat([self.steps, self.steps.new_zeros(count)]).to(device)
-        return super().grow(count, device, generator)
+        """Add classes without a mean."""
+        self.means = torch.cat([self.means, self.means.new_zeros(len(names), self.dim)]).to(device)
+        self.steps = torch.cat([self.steps, self.steps.new_zeros(len(names))]).to(device)
+        return super().grow(names, device, generator)
 
     def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
         """Take the means of learners that were saved before steps were counted as warm."""
@@ -61,18 +83,18 @@ class Prototypes(LinearHead):
         """Return the cosines (B, C) of embeddings (B, D) to the class means."""
         return F.normalize(embedding.float(), dim=1) @ F.normalize(self.means, dim=1).T
 
-    def judge(self, features: Features) -> Tensor:
+    def predict_logits(self, features: Features) -> Tensor:
         """Return logits that pass `POSITIVE_SCORE` where cosines pass `POSITIVE_COSINE`, in the order of the cosines.
 
         So F1 at the threshold 0.8 is that of the rule 'positive where the cosine exceeds 0.5'.
         """
         if not self.by_means:
-            return super().judge(features)
+            return super().predict_logits(features)
         at_border = math.log(POSITIVE_SCORE / (1 - POSITIVE_SCORE))
         return at_border + STEEPNESS * (self.cosines(features.embedding) - POSITIVE_COSINE)
 
     @torch.no_grad()
-    def follow(self, batch: Batch, embedding: Tensor, opinion: Tensor | None) -> None:
+    def update_statistics(self, batch: Batch, embedding: Tensor, old_logits: Tensor | None) -> None:
         """Move the means of the classes that images have towards these images."""
         units = F.normalize(embedding.detach().float(), dim=1)
         shown = batch.labels.any(dim=0)
@@ -82,12 +104,6 @@ class Prototypes(LinearHead):
         share = (1 / self.steps[shown]).clamp(min=1 - MOMENTUM).unsqueeze(1)
         self.means[shown] = (1 - share) * self.means[shown] + share * now
 
-    def follow_replay(self, batch: Batch, embedding: Tensor) -> None:
+    def update_replay_statistics(self, batch: Batch, embedding: Tensor) -> None:
         """Do the same for what was replayed: the means of old classes move with the features."""
-        self.follow(batch, embedding, None)
-
-
-@HEADS.register("prototypes")
-def prototypes(settings: LearnerSettings, dim: int, generator: torch.Generator) -> Head:
-    """Make a head with class means."""
-    return Prototypes(dim, by_means=settings.prototype_scores == "means")
+        self.update_statistics(batch, embedding, None)

@@ -3,11 +3,8 @@
 from cuter.learn.recipe import METHODS, Recipe
 
 AGCN = {
-    "head": "label-graph",
-    "graph_nodes": "labels",
+    "head": {"kind": "label-graph", "nodes": "labels", "lr": 3e-4, "shared_lr": 1e-4},
     "teacher": "soft-graph",
-    "head_lr": 3e-4,
-    "shared_lr": 1e-4,
 }
 REPLAY = {"keeper": "whole-images", "memory": "reservoir"}
 
@@ -17,6 +14,10 @@ METHODS.register("agcn")(
 METHODS.register("agcn++")(
     Recipe(
         "AGCN with nodes of each image, and old nodes that keep their relations (after the abstract of AGCN++).",
-        REPLAY | AGCN | {"graph_nodes": "images", "relation_weight": 0.2},
+        REPLAY
+        | {
+            "head": {"kind": "label-graph", "nodes": "images", "lr": 3e-4, "shared_lr": 1e-4},
+            "teacher": {"kind": "soft-graph", "relation_weight": 0.2},
+        },
     )
 )

@@ -8,12 +8,8 @@ METHODS.register("apple")(
         {
             "keeper": "whole-images",
             "memory": "cluster",
-            "head": "class-attention",
-            "attention_tokens": "by-class",
-            "teacher": "pseudo",
-            "pseudo_threshold": "by-class",
-            "head_lr": 3e-3,
-            "shared_lr": 1e-4,
+            "head": {"kind": "class-attention", "tokens": "by-class", "lr": 3e-3, "shared_lr": 1e-4},
+            "teacher": {"kind": "pseudo", "threshold": "by-class"},
         },
     )
 )

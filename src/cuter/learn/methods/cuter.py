@@ -4,23 +4,26 @@ from cuter.learn.recipe import METHODS, Recipe
 from cuter.learn.regularisers import REGULARISERS
 
 PAPER = {"keeper": "cut-outs", "memory": "balanced"}
-BETTER = {  # what goes beyond the paper; docs/cuter.md tells what each brings
-    "selection": "relative",
-    "fallback": "whole-image",
-    "stream_unknown": "absent-if-sure",
+# What goes beyond the paper; docs/cuter.md has what each piece brings.
+CUTER = {
+    "keeper": {"kind": "cut-outs", "shape": "auto", "selection": "relative", "fallback": "whole-image"},
+    "memory": "balanced",
+    "targets": {"kind": "absent-if-sure", "below": 0.7, "train": "head"},
 }
-PATCHES = {"cutout_shape": "auto"}
-CUTER = PAPER | BETTER | PATCHES | {"absent_below": 0.7, "guesses_train": "head"}
-CUTREP = {"keeper": "cut-outs", "selection": "relative"} | PATCHES  # all else is as in what it is compared with
+BOXES = {
+    "keeper": {"kind": "cut-outs", "shape": "boxes", "selection": "relative", "fallback": "whole-image"},
+    "memory": "balanced",
+    "targets": "absent-if-sure",
+    "replay": "by-class",
+}
+# All else is as in what it is compared with.
+CUTREP = {"keeper": {"kind": "cut-outs", "shape": "auto", "selection": "relative"}}
 
 METHODS.register("cuter")(
     Recipe("Replays cut-outs that are certain to show one class, from a memory that balances the classes.", CUTER)
 )
 METHODS.register("cuter-boxes")(
-    Recipe(
-        "CUTER as it was before its cut-outs were patches: boxes around regions, resized.",
-        PAPER | BETTER | {"replay_draw": "by-class"},
-    )
+    Recipe("CUTER as it was before its cut-outs were patches: boxes around regions, resized.", BOXES)
 )
 METHODS.register("cuter-paper")(Recipe("CUTER to the letter of the paper: Algorithm 1 with Eq. 2.", PAPER))
 METHODS.register("cuter-frozen")(
@@ -36,4 +39,5 @@ METHODS.register("cutrep")(
     )
 )
 for name in REGULARISERS:
-    METHODS.register(f"cuter+{name}")(Recipe(f"CUTER with the regulariser {name}.", CUTER | {"regulariser": name}))
+    if name != "none":
+        METHODS.register(f"cuter+{name}")(Recipe(f"CUTER with the regulariser {name}.", CUTER | {"regulariser": name}))

@@ -3,5 +3,5 @@
 from cuter.learn.recipe import METHODS, Recipe
 
 METHODS.register("finetune")(
-    Recipe("Learns from the stream alone, without memory.", {"memory_images": 0, "replay_size": 0})
+    Recipe("Learns from the stream alone, without memory.", {"memory": {"images": 0}, "replay": {"size": 0}})
 )

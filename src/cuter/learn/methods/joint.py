@@ -5,6 +5,7 @@ from cuter.learn.recipe import METHODS, Recipe
 METHODS.register("joint")(
     Recipe(
         "Upper bound: each task shows all images and labels of the tasks so far, several times, without memory.",
-        {"memory_images": 0, "replay_size": 0, "shown": "all-tasks", "passes": 3},
+        {"memory": {"images": 0}, "replay": {"size": 0}},
+        {"task_scope": "all-tasks", "passes": 3},
     )
 )

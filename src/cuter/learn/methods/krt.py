@@ -3,13 +3,8 @@
 from cuter.learn.recipe import METHODS, Recipe
 
 KRT = {
-    "head": "class-attention",
-    "attention_tokens": "by-task",
-    "teacher": "pseudo",
-    "pseudo_threshold": "running",
-    "token_weight": 80.0,  # on VOC; on COCO 100
-    "head_lr": 3e-3,
-    "shared_lr": 1e-4,
+    "head": {"kind": "class-attention", "tokens": "by-task", "lr": 3e-3, "shared_lr": 1e-4},
+    "teacher": {"kind": "pseudo", "threshold": "running", "token_weight": 80.0},  # on VOC; on COCO 100
 }
 
 METHODS.register("krt")(

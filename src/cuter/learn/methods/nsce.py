@@ -8,10 +8,8 @@ METHODS.register("nsce")(
         {
             "keeper": "whole-images",
             "memory": "class-balanced",
-            "head": "prototypes",
-            "prototype_scores": "rows",
-            "separation": 0.1,
-            "replay_draw": "confused",
+            "head": {"kind": "prototypes", "scores": "rows", "separation": 0.1},
+            "replay": "confused",
         },
     )
 )

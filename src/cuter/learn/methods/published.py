@@ -3,7 +3,7 @@
 from cuter.learn.recipe import METHODS, Recipe
 
 # Unknown labels are left out at replay too, so that classes of different tasks are never told apart.
-WHOLE_IMAGES = {"keeper": "whole-images", "replay_unknown": "ignored"}
+WHOLE_IMAGES = {"keeper": "whole-images", "replay": {"unknown": "ignored"}}
 
 METHODS.register("rs-published")(
     Recipe(
@@ -23,6 +23,6 @@ METHODS.register("ocdm-published")(
 METHODS.register("cuter-published")(
     Recipe(
         "CUTER as in the published code: a cut-out is kept where its highest score is a given label.",
-        {"keeper": "cut-outs", "memory": "balanced-published", "selection": "published"},
+        {"keeper": {"kind": "cut-outs", "selection": "published"}, "memory": "balanced-published"},
     )
 )

@@ -16,16 +16,19 @@ from cuter.cut.eigen import second_eigenpairs
 from cuter.cut.graph import FLOOR
 from cuter.cut.maskcut import separation
 from cuter.errors import BatchError
+from cuter.learn.regularisers.base import register
 
 DELTA = 0.01  # eigenvalues of A / n sum to 1: a direction with less than about a hundredth of the image is noise
 
 
+@register("nuclear-features", 1e-2)
 def nuclear_features(units: Tensor, _: Regions | None) -> Tensor:
     """Return ‖F‖_* / √n of the matrix of directions: 1 where they are one up to sign, √min(n, d) where all differ."""
     singular_values: Tensor = torch.linalg.svdvals(units)
     return singular_values.sum(dim=-1) / math.sqrt(units.shape[1])
 
 
+@register("log-det", 1.5e-3)
 def log_det(units: Tensor, _: Regions | None) -> Tensor:
     """Return log det(I + A / nδ), a smooth count of the eigenvalues above nδ."""
     n = units.shape[1]
@@ -34,12 +37,14 @@ def log_det(units: Tensor, _: Regions | None) -> Tensor:
     return 2 * factor.diagonal(dim1=1, dim2=2).log().sum(dim=-1)
 
 
+@register("zero-diagonal", 6e-2)
 def zero_diagonal(units: Tensor, _: Regions | None) -> Tensor:
     """Return ‖A - I‖_* / n, the theorem's noise without diagonal when nothing is like anything: A* = I."""
     eigenvalues: Tensor = torch.linalg.eigvalsh(gaussian_affinity(units))
     return (eigenvalues - 1).abs().sum(dim=-1) / units.shape[1]
 
 
+@register("fiedler", 0.2)
 def fiedler(units: Tensor, _: Regions | None) -> Tensor:
     """Return λ2 / n of L = D - A, as `cuter assess` does; 0 where λ2 is multiple and has no gradient.
 
@@ -52,6 +57,7 @@ def fiedler(units: Tensor, _: Regions | None) -> Tensor:
     return energy.flatten() / units.shape[1]
 
 
+@register("cut-energy", 2.5e-2, needs_regions=True)
 def cut_energy(units: Tensor, regions: Regions | None) -> Tensor:
     """Return cut / vol(S) + cut / vol(rest) of the first region S, from 0 to 2; 0 where nothing was found.
 

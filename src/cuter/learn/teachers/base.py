@@ -4,32 +4,29 @@ from __future__ import annotations
 
 import copy
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from cuter.learn.model import Model, View
 from cuter.registry import Registry
+from cuter.settings import PartSettings
 from cuter.stream.batch import Batch
-
-if TYPE_CHECKING:
-    from cuter.learn.settings import LearnerSettings
 
 
 @dataclass(frozen=True, slots=True)
-class Lesson:
+class TeacherOutput:
     """What a teacher says of a stream batch.
 
     batch: the batch, with labels that the teacher adds where nobody looked; loss: what else the model should heed;
-    opinion: the logits of the model of the task before, for the classes that it knows.
+    old_logits: the logits of the model of the task before, for the classes that it knows.
     """
 
     batch: Batch
     loss: Tensor
-    opinion: Tensor | None = None
+    old_logits: Tensor | None = None
 
 
 class Teacher(ABC):
@@ -39,23 +36,23 @@ class Teacher(ABC):
     before that batch is kept until the next time, frozen.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, settings: PartSettings | None = None) -> None:
         self.earlier: Model | None = None
 
     def begin_task(self, model: Model) -> None:
         """Take a copy of the model as it is, just before new classes come."""
         self.earlier = copy.deepcopy(model).eval().requires_grad_(False)
 
-    def __call__(self, images: Tensor, view: View, batch: Batch) -> Lesson:
+    def __call__(self, images: Tensor, view: View, batch: Batch) -> TeacherOutput:
         """Teach what the model of the task before sees in the images of a batch; one forward, without gradient."""
         if self.earlier is None:
-            return Lesson(batch, view.logits.new_zeros(()))
+            return TeacherOutput(batch, view.logits.new_zeros(()))
         with torch.no_grad():
-            opinion: View = self.earlier(images)
-        return self.teach(opinion, view, batch)
+            old_view: View = self.earlier(images)
+        return self.teach(old_view, view, batch)
 
     @abstractmethod
-    def teach(self, opinion: View, view: View, batch: Batch) -> Lesson:
+    def teach(self, old_view: View, view: View, batch: Batch) -> TeacherOutput:
         """Make a lesson of the earlier model's view of a batch, beside the learner's own."""
 
     def state_dict(self) -> dict[str, Any]:
@@ -68,19 +65,16 @@ class Teacher(ABC):
             self.earlier.load_state_dict(state["earlier"])
 
 
-TEACHERS: Registry[Callable[[LearnerSettings], Teacher]] = Registry("teacher", "cuter.learn.teachers")
+TEACHERS: Registry[type[Teacher]] = Registry("teacher", "cuter.learn.teachers", "cuter.teachers", PartSettings)
 
 
 @TEACHERS.register("none")
 class NoTeacher(Teacher):
     """Says nothing, and keeps no model."""
 
-    def __init__(self, settings: LearnerSettings):
-        super().__init__()
-
     def begin_task(self, model: Model) -> None:
         """Keep nothing."""
 
-    def teach(self, opinion: View, view: View, batch: Batch) -> Lesson:
+    def teach(self, old_view: View, view: View, batch: Batch) -> TeacherOutput:
         """Say nothing."""
-        return Lesson(batch, view.logits.new_zeros(()))
+        return TeacherOutput(batch, view.logits.new_zeros(()))

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
+from pydantic import Field
 from torch import Tensor
 
 from cuter.learn.model import View
-from cuter.learn.teachers.base import TEACHERS, Lesson, Teacher
+from cuter.learn.teachers.base import TEACHERS, Teacher, TeacherOutput
+from cuter.settings import PartSettings
 from cuter.stream.batch import Batch
-
-if TYPE_CHECKING:
-    from cuter.learn.settings import LearnerSettings
 
 
 def distillation(old: Tensor, new: Tensor, known: Tensor) -> Tensor:
@@ -31,15 +30,23 @@ def distillation(old: Tensor, new: Tensor, known: Tensor) -> Tensor:
     return (distance * unknown).sum() / unknown.sum().clamp(min=1)
 
 
+class DistilSettings(PartSettings):
+    """Settings of distillation."""
+
+    distil_weight: float = Field(1.0, ge=0, description="Weight of the distillation.")
+
+
 @TEACHERS.register("distil")
 class Distil(Teacher):
     """Lets old classes score on stream images as the model of the task before scores them."""
 
-    def __init__(self, settings: LearnerSettings):
-        super().__init__()
+    Settings: ClassVar[type[PartSettings]] = DistilSettings
+
+    def __init__(self, settings: DistilSettings):
+        super().__init__(settings)
         self.weight = settings.distil_weight
 
-    def teach(self, opinion: View, view: View, batch: Batch) -> Lesson:
+    def teach(self, old_view: View, view: View, batch: Batch) -> TeacherOutput:
         """Return the weighted distance of the scores."""
-        loss = self.weight * distillation(opinion.logits, view.logits, batch.known)
-        return Lesson(batch, loss, opinion.logits)
+        loss = self.weight * distillation(old_view.logits, view.logits, batch.known)
+        return TeacherOutput(batch, loss, old_view.logits)

@@ -14,6 +14,7 @@ from cuter.measure.protocol import Summary, TaskResult
 from cuter.runs.config import RunConfig
 from cuter.runs.tracking.courier import Courier
 from cuter.runs.tracking.trackers import MLflow, Row, TensorBoard, Tracker, WeightsAndBiases
+from cuter.settings import flattened
 
 logger = logging.getLogger("cuter.run")
 
@@ -77,7 +78,7 @@ class Events:
 
 
 def _openers(config: RunConfig, folder: Path, next_step: int) -> dict[str, Callable[[], Tracker]]:
-    name, settings = folder.resolve().name, config.model_dump(mode="json")
+    name, settings = folder.resolve().name, flattened(config.dump())
     known: dict[str, Callable[[], Tracker]] = {
         "tensorboard": partial(TensorBoard, folder / "tensorboard", next_step, config),
         "wandb": partial(Courier, partial(WeightsAndBiases, name, settings), folder / "wandb.json"),

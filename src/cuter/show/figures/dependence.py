@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from cuter.learn.regularisers import WEIGHTS
+from cuter.learn.regularisers import REGULARISERS
+from cuter.settings import flattened
 from cuter.show.figures.source import Points, RowRuns
 from cuter.show.figures.style import BASELINES, LINE, MARKERS, Look, curve, new_figure, plain
 from cuter.show.fonts import writable
 from cuter.show.run_pictures import BLUE, DARK, SMALL, VERMILION
-from cuter.tables.jobs import WITHOUT_EFFECT
 
 FIGURES = {"average": ("average mAP", BLUE, "-"), "last": ("last mAP", VERMILION, "--")}
 DECADE = 10  # times the smallest value: from here on the axis is logarithmic
@@ -165,9 +165,10 @@ def _points(group: Sequence[RowRuns], field: str, settings: dict[str, dict[str, 
 
 
 def _settings(runs: RowRuns) -> dict[str, Any]:
-    values = runs.jobs[0].config.model_dump(mode="json", exclude={*WITHOUT_EFFECT, "seed"})
-    if values["alpha"] is None:
-        values["alpha"] = WEIGHTS.get(values["regulariser"])  # what a regulariser has unless told otherwise
+    values = flattened(runs.jobs[0].config.dump(deciding=True))
+    del values["seed"]
+    if "regulariser.weight" in values and values["regulariser.weight"] is None:
+        values["regulariser.weight"] = REGULARISERS[values["regulariser"]].weight  # what it has by default
     return values
 
 

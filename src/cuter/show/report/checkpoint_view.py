@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from cuter.errors import CuterError
 from cuter.learn.learner import Learner
-from cuter.runs.config import load_saved_config
+from cuter.runs.config import field_names, load_saved_config
 from cuter.runs.plan import make_plan
+from cuter.settings import Role
 from cuter.show.report.collect import RunFacts
 from cuter.show.report.gallery import Thumbnail, memory_thumbnails
 from cuter.show.report.predictions import Look, look_at_tests
@@ -17,7 +18,6 @@ from cuter.show.report.run_labels import NamedRun
 from cuter.stream.tasks import Visit
 
 # What decides which images a run is tested on.
-DECIDE_TESTS = ("dataset", "data_root", "dataset_options", "tasks", "class_order", "limit_test")
 
 NO_CHECKPOINT = "it has no checkpoint yet"
 
@@ -69,7 +69,7 @@ def look_inside(run: RunFacts, known: TestImages) -> Inside:
 
 def _test_images(run: RunFacts, known: TestImages) -> list[Visit]:
     """Return the images of the run's last test; runs often share them, and reading a data set takes a while."""
-    key = json.dumps([run.config.get(name) for name in DECIDE_TESTS], default=str)
+    key = json.dumps([run.config.get(name) for name in field_names(Role.TESTED)], default=str)
     if key not in known:
         known[key] = make_plan(load_saved_config(run.folder / "config.yaml")).test[-1]
     return known[key]

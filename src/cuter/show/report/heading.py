@@ -29,7 +29,7 @@ def shared_facts(runs: Sequence[NamedRun]) -> list[str]:
         facts.append(f"{_counted(test.task + 1, 'task', 'tasks')}, {_counted(len(test.classes), 'class', 'classes')}")
         facts.append(_counted(test.images, "test image", "test images"))
     backbones = {str(run.facts.config.get("backbone", "")) for run in runs}
-    budgets = {str(run.facts.config.get("memory_images", "")) for run in runs}
+    budgets = {str(full_settings(run.facts.config).get("memory.images", "")) for run in runs}
     if len(backbones) == 1 and (backbone := backbones.pop()):
         facts.append("backbone " + shortened(backbone.rstrip("/").rpartition("/")[2], LONGEST))
     if len(budgets) == 1 and (budget := budgets.pop()):

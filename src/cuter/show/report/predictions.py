@@ -63,7 +63,11 @@ def look_at_tests(learner: Learner, visits: Sequence[Visit]) -> list[Look]:
     drawn = [by_sample[sample.id] for sample in pick([visit.sample for visit in visits], SHOWN)]
     looks = []
     settings = learner.settings
-    rounds = max(settings.rounds, REGIONS) if settings.predictor == "regions" else settings.rounds
+    rounds = (
+        max(settings.localiser.max_regions, REGIONS)
+        if settings.predictor.kind == "regions"
+        else settings.localiser.max_regions
+    )
     for photos in read_photos([visit.sample.path for visit in drawn], learner.backbone.image_size):
         if not photos.places:
             continue
@@ -82,7 +86,7 @@ def look_at_tests(learner: Learner, visits: Sequence[Visit]) -> list[Look]:
 
 def _scores(learner: Learner, pixels: Tensor) -> tuple[Tensor, Tensor]:
     """Return probabilities (B, C), and the number of the region that says more than the whole image (B, C), or 0."""
-    if learner.settings.predictor == "regions":
+    if learner.settings.predictor.kind == "regions":
         found = learner.region_scores(pixels)
         return found.joined, found.numbers
     scores = learner.probabilities(pixels)

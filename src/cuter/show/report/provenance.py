@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from cuter.show.report.run_labels import NamedRun, shortened, value_text, varying
+from cuter.show.report.run_labels import NamedRun, full_settings, shortened, value_text, varying
 
 LONGEST = 90  # letters of a value
 MOST_SKIPPED = 50
@@ -24,7 +24,7 @@ class Facts:
 
 def differing_settings(runs: Sequence[NamedRun]) -> Facts:
     """Return the settings that are not the same in all runs."""
-    configs = [run.facts.config for run in runs]
+    configs = [full_settings(run.facts.config) for run in runs]
     return Facts(False, tuple((field, _values(field, configs)) for field in varying(configs)))
 
 

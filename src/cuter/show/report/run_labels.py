@@ -10,24 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from cuter.learn.recipe import METHODS
-from cuter.runs.config import RunConfig
+from cuter.learn.settings import LearnerSettings
+from cuter.runs.config import field_names, flat_settings
+from cuter.settings import Role, flattened
 from cuter.show.report.collect import RunFacts, collect
 
 # What may differ between two runs that should come to the same result, or to that of another seed.
-CIRCUMSTANCES = frozenset(
-    {
-        "seed",
-        "data_root",
-        "workers",
-        "device",
-        "strict",
-        "max_unreadable",
-        "test_batch_size",
-        "checkpoint_steps",
-        "checkpoint_minutes",
-        "track",
-    }
-)
+CIRCUMSTANCES = frozenset(field_names(Role.REPEATED))
 COLOURS = 7  # as many as the style sheet has for runs
 DASHES = 3  # kinds of lines, where there are more runs than colours
 LONGEST = 20  # letters of a value in a name
@@ -84,9 +73,7 @@ def named(runs: Sequence[RunFacts]) -> list[NamedRun]:
 
 def full_settings(config: dict[str, Any]) -> dict[str, Any]:
     """Return a saved configuration with all settings, also those that came after the version that saved it."""
-    defaults = {name: field.default for name, field in RunConfig.model_fields.items() if not field.is_required()}
-    method = config.get("method", defaults["method"])
-    return {**defaults, **(METHODS[method].choices if method in METHODS else {}), **config}
+    return flat_settings(config)
 
 
 def varying(settings: Sequence[dict[str, Any]]) -> list[str]:
@@ -135,7 +122,7 @@ def _group_names(settings: Sequence[dict[str, Any]], keys: Sequence[str]) -> dic
     names: dict[str, tuple[str, int]] = {}
     for key, one in groups.items():
         relatives = [other for other in groups.values() if other["method"] == one["method"]]
-        usual = full_settings({"method": one["method"]})
+        usual = flattened({"learner": _usual(one["method"])})
         fields = [field for field in varying(relatives) if field not in CIRCUMSTANCES]
         names[key] = _with_settings(one, [field for field in fields if one.get(field) != usual.get(field)])
     often = Counter(name for name, _ in names.values())
@@ -143,6 +130,11 @@ def _group_names(settings: Sequence[dict[str, Any]], keys: Sequence[str]) -> dic
         key: (name if often[name] == 1 else f"{name} ({number})", untold)
         for number, (key, (name, untold)) in enumerate(names.items(), start=1)
     }
+
+
+def _usual(method: str) -> dict[str, Any]:
+    """Return the settings of a learner of this method with nothing else chosen."""
+    return LearnerSettings(method=method).model_dump(mode="json") if method in METHODS else {}
 
 
 def _with_settings(settings: dict[str, Any], fields: Sequence[str]) -> tuple[str, int]:

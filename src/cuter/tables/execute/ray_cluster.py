@@ -19,6 +19,7 @@ from typing import Any, TextIO
 
 from cuter.errors import ConfigError, CuterError
 from cuter.runs.config import RunConfig, dump_config
+from cuter.settings import Role
 from cuter.storage import replacing, sync
 from cuter.tables.execute import launching
 from cuter.tables.execute.archive import newest_checkpoint, pack, unpack
@@ -142,7 +143,7 @@ class RayCluster:
 
 def _needs(config: RunConfig) -> tuple[str, ...]:
     """Return the files and folders that a run reads."""
-    named = (config.data_root, config.backbone, config.localiser, config.word_vectors, config.class_order)
+    named = config.of_role(Role.PLACE).values()
     return tuple(str(value) for value in named if isinstance(value, str | Path) and Path(value).is_absolute())
 
 

@@ -3,25 +3,38 @@
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, TypeVar
 
 import torch
 import torch.nn.functional as F
+from pydantic import Field, SerializeAsAny
 from torch import Tensor
 
 from cuter.cut.regions import bounding_boxes
-from cuter.learn.keepers import Kept, WantedVectors, WholeImages, row_of
+from cuter.errors import ConfigError
+from cuter.learn.keepers.base import KEEPERS, Keeper, Kept, WantedVectors, row_of
+from cuter.learn.keepers.selection import (
+    KEPT,
+    OTHER_LABEL,
+    SELECTIONS,
+    TWO_LABELS,
+    UNSURE,
+    Candidates,
+    Invited,
+    Lacking,
+    Select,
+)
+from cuter.learn.keepers.whole_images import WholeImages
 from cuter.learn.model import Model, View
-from cuter.learn.selection import KEPT, OTHER_LABEL, TWO_LABELS, UNSURE, Candidates, Verdicts
-from cuter.memory import Item
+from cuter.memory import Item, Memory
 from cuter.memory.patches import pack
+from cuter.settings import Part, PartSettings, kind
 from cuter.stream.batch import Batch
 from cuter.stream.resize import enlarged
 
 NO_REGION, NO_PLACE, WHOLE_IMAGE = "no region", "no place in memory", "whole image"
 OUTCOMES = (KEPT, NO_REGION, OTHER_LABEL, UNSURE, TWO_LABELS, NO_PLACE)
 
-Select = Callable[[Candidates], Verdicts]
 Box = tuple[int, int, int, int]
 Region = TypeVar("Region")
 Lacks = Callable[[int], Tensor]  # which of so many classes memory lacks, (C,)
@@ -98,12 +111,34 @@ def _filled(masks: Tensor) -> list[int]:
     return filled
 
 
-class CutOuts:
+class CutOutsSettings(PartSettings):
+    """Settings of the cut-out keeper."""
+
+    shape: Literal["boxes", "patches", "auto"] = Field(
+        "boxes",
+        description="boxes around regions, resized to what the model sees, or the patches of regions where they are, "
+        "without the rest of the image. auto: patches with a transformer, boxes with a CNN.",
+    )
+    rim: int = Field(0, ge=0, le=100, description="Cut-outs of patches: patches added around a region.")
+    selection: Annotated[SerializeAsAny[PartSettings], Part(SELECTIONS)] = kind(
+        "paper", "Which cut-outs are certain enough to be kept."
+    )
+    fallback: Literal["none", "whole-image"] = Field(
+        "none",
+        description="What is kept of an image without a certain cut-out if memory lacks its class: none, or the "
+        "whole-image.",
+    )
+
+
+@KEEPERS.register("cut-outs")
+class CutOuts(Keeper):
     """Offers the certain cut-outs of a batch, each as an item of one class.
 
     They are cut from the images as they came: what augmentation did to the geometry is undone, so that memory holds
     true pixels at their native size, and replay augments them afresh.
     """
+
+    Settings: ClassVar[type[PartSettings]] = CutOutsSettings
 
     def __init__(
         self,
@@ -121,6 +156,24 @@ class CutOuts:
         self.vectors = vectors  # that items must come with
         self.lacks = lacks  # if given, whole images stand in for cut-outs of these classes
         self.invites = invites  # if given, nothing is looked at for which memory has no place
+
+    @classmethod
+    def create(cls, settings: CutOutsSettings, model: Model, memory: Memory, vectors: WantedVectors) -> Self:
+        """Make a keeper for what a model can cut out: a CNN has no patches that could be left out."""
+        is_cnn = model.backbone.is_cnn
+        if settings.shape == "patches" and is_cnn:
+            raise ConfigError(
+                f"{model.backbone.name} is a CNN, which has no patches that could be left out: cut-outs must be boxes "
+                "(keeper.shape)"
+            )
+        return cls(
+            model,
+            Boxes() if settings.shape == "boxes" or is_cnn else Patches(settings.rim),
+            SELECTIONS[settings.selection.kind].create(settings.selection, memory),
+            vectors,
+            lacks=Lacking(memory) if settings.fallback == "whole-image" else None,
+            invites=Invited(memory, model.backbone.image_size**2),
+        )
 
     def __call__(self, batch: Batch, view: View) -> Kept:
         """Offer the certain cut-outs and, in place of those that are missing, whole images of classes that starve."""
@@ -151,7 +204,7 @@ class CutOuts:
         if not found or not batch.names:
             return [], [], selection
         of = [index for index, _ in found]
-        with self.model.looking():
+        with self.model.inference():
             seen = self.shape.look(self.model, batch.images, found)
         candidates = Candidates(
             scores=torch.sigmoid(seen.logits.float()),

@@ -1,11 +1,17 @@
 """Selection answers: is a cut-out certain enough to be kept, and as what?"""
 
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any, ClassVar, Self
 
 import torch
+from pydantic import Field, model_validator
 from torch import Tensor
 
 from cuter.memory import Memory
+from cuter.registry import Registry
+from cuter.settings import PartSettings
 
 KEPT, OTHER_LABEL, UNSURE, TWO_LABELS = "kept", "another label", "unsure", "two labels"
 SECOND = 0.5  # a second score from here on means a second object (paper, Eq. 2)
@@ -87,13 +93,54 @@ def _judge(columns: Tensor, is_given: Tensor, is_sure: Tensor, is_alone: Tensor)
     return Verdicts(columns, reasons)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AsPrinted:
-    """Selects by the paper's thresholds for what memory holds at the moment: τ1 for scarce classes, else τ2."""
+class Selection(ABC):
+    """Decides which cut-outs are kept, and as what."""
 
+    @classmethod
+    @abstractmethod
+    def create(cls, settings: Any, memory: Memory) -> Self:
+        """Make a selection of these settings."""
+
+    @abstractmethod
+    def __call__(self, candidates: Candidates) -> Verdicts:
+        """Decide."""
+
+
+Select = Callable[[Candidates], Verdicts]
+SELECTIONS: Registry[type[Selection]] = Registry(
+    "selection", "cuter.learn.keepers.selection", "cuter.selections", PartSettings
+)
+
+
+class ThresholdSettings(PartSettings):
+    """Settings of the paper's thresholds."""
+
+    tau1: float = Field(0.55, ge=0, le=1, description="Least score for classes that memory lacks.")
+    tau2: float = Field(0.8, ge=0, le=1, description="Least score for the other classes.")
+
+    @model_validator(mode="after")
+    def _scarce_classes_need_no_more(self) -> Self:
+        if self.tau1 > self.tau2:
+            raise ValueError(
+                f"tau1, for classes that memory lacks, is {self.tau1} and must not exceed tau2, {self.tau2}"
+            )
+        return self
+
+
+@SELECTIONS.register("paper")
+@dataclass(frozen=True, eq=False)
+class AsPrinted(Selection):
+    """As printed: scores above a threshold, τ1 for classes that memory lacks, else τ2; second score below 0.5."""
+
+    Settings: ClassVar[type[PartSettings]] = ThresholdSettings
     memory: Memory
     tau1: float
     tau2: float
+
+    @classmethod
+    def create(cls, settings: ThresholdSettings, memory: Memory) -> Self:
+        """Make a selection."""
+        return cls(memory, settings.tau1, settings.tau2)
 
     def __call__(self, candidates: Candidates) -> Verdicts:
         """Select with a threshold for each class."""
@@ -102,11 +149,31 @@ class AsPrinted:
         return by_thresholds(candidates, thresholds.to(candidates.scores))
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class AsPublished:
-    """Selects as the code behind the published tables, for what memory lacks at the moment."""
+@SELECTIONS.register("relative")
+class Relative(Selection):
+    """Relative to the image: a label scores in the cut-out about as high as in the whole image."""
+
+    @classmethod
+    def create(cls, settings: PartSettings, memory: Memory) -> Self:
+        """Make a selection."""
+        return cls()
+
+    def __call__(self, candidates: Candidates) -> Verdicts:
+        """Select."""
+        return relative_to_image(candidates)
+
+
+@SELECTIONS.register("published")
+@dataclass(frozen=True, eq=False)
+class AsPublished(Selection):
+    """As the code behind the published tables, for what memory lacks at the moment."""
 
     memory: Memory
+
+    @classmethod
+    def create(cls, settings: PartSettings, memory: Memory) -> Self:
+        """Make a selection."""
+        return cls(memory)
 
     def __call__(self, candidates: Candidates) -> Verdicts:
         """Select, drawing from the generator of memory."""

@@ -1,15 +1,20 @@
 """Keepers answer: what of a batch may be kept?"""
 
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
-from cuter.learn.model import View
-from cuter.memory import Item
+from cuter.learn.model import Model, View
+from cuter.memory import Item, Memory
+from cuter.registry import Registry
+from cuter.settings import PartSettings
 from cuter.stream.batch import Batch
 
 
@@ -25,7 +30,6 @@ class Kept:
     invited: bool = False
 
 
-Keeper = Callable[[Batch, View], Kept]
 Criterion = Callable[[Tensor, Tensor, Tensor], Tensor]  # the loss of logits, labels and known, all (B, C)
 
 
@@ -46,19 +50,6 @@ class WantedVectors:
         return vectors
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class WholeImages:
-    """Offers every image as it came, with what is known of its labels, and with the vectors that memory wants."""
-
-    vectors: WantedVectors
-
-    def __call__(self, batch: Batch, view: View) -> Kept:
-        """Offer all images of a batch."""
-        rows = zip(batch.images.cpu(), batch.labels.cpu(), batch.known.cpu(), batch.ids, strict=True)
-        vectors = self.vectors(view, batch.labels, batch.known)
-        return Kept([Item(*row, **row_of(vectors, number)) for number, row in enumerate(rows)])
-
-
 def residuals(criterion: Criterion, logits: Tensor, labels: Tensor, known: Tensor) -> Tensor:
     """Return ∂loss/∂logits (B, C) of each image's own loss: what the criterion says of it alone in its batch.
 
@@ -77,3 +68,19 @@ def residuals(criterion: Criterion, logits: Tensor, labels: Tensor, known: Tenso
 def row_of(vectors: dict[str, Tensor], row: int) -> dict[str, Any]:
     """Return one row of each, as arguments for an `Item`."""
     return {name: rows[row] for name, rows in vectors.items()}
+
+
+class Keeper(ABC):
+    """Decides what of a batch memory is offered."""
+
+    @classmethod
+    @abstractmethod
+    def create(cls, settings: Any, model: Model, memory: Memory, vectors: WantedVectors) -> Self:
+        """Make a keeper of these settings, for a learner with this model and memory."""
+
+    @abstractmethod
+    def __call__(self, batch: Batch, view: View) -> Kept:
+        """Return what of a batch may be kept; `view` is what the model saw of it."""
+
+
+KEEPERS: Registry[type[Keeper]] = Registry("keeper", "cuter.learn.keepers", "cuter.keepers", PartSettings)

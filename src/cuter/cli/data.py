@@ -1,0 +1,107 @@
+"""The commands `cuter data …`."""
+
+import json
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import Progress
+
+from cuter.cli.common import console, pairs, say, stop, waiting
+from cuter.errors import ConfigError
+from cuter.show.narrow import show
+
+app = typer.Typer(no_args_is_help=True, help="Fetch data sets, and look at them.")
+
+
+@app.command()
+def check(
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(metavar="[DIR]…", help="Folders that hold a data set each; none with --dataset toybox."),
+    ] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="What the folders hold, where their layout does not tell: voc, coco, …")
+    ] = None,
+    dataset_options: Annotated[
+        list[str] | None, typer.Option(help="Options of the data set's reader, as NAME=VALUE.")
+    ] = None,
+    decode: Annotated[bool, typer.Option(help="Read every image, to find the unreadable ones.")] = True,
+    print_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
+) -> None:
+    """Tell what data sets hold: images, classes, labels an image, imbalance, unreadable files.
+
+    Ends with code 1 if a file is unreadable.
+    """
+    with waiting("reading", folders):
+        from cuter.show.dataset_tables import inspection_tables
+        from cuter.stream.datasets import detect, load_dataset
+        from cuter.stream.inspect import SPLITS, inspect
+
+        options = pairs("dataset_options", dataset_options or [])
+        if folders:
+            found = [load_dataset(dataset or detect(folder), folder, **options) for folder in folders]
+        elif dataset:
+            found = [load_dataset(dataset, **options)]
+        else:
+            raise ConfigError("name a folder, or with --dataset a data set that needs none: toybox")
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
+        row = bar.add_task("reading images", total=None)
+        inspections = [
+            inspect(one, split, decode=decode, progress=lambda n, of: bar.update(row, completed=n, total=of))
+            for one in found
+            for split in SPLITS
+        ]
+    unreadable = {path: why for inspection in inspections for path, why in (inspection.unreadable or {}).items()}
+    if print_json:
+        typer.echo(json.dumps([inspection.as_dict() for inspection in inspections]))
+    else:
+        show(Console(), *inspection_tables(inspections))
+        for path, reason in unreadable.items():
+            typer.echo(f"unreadable: {path}: {reason}")  # not in a table, which would break paths over lines
+    if unreadable:
+        raise typer.Exit(1)
+
+
+@app.command()
+def get(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="voc (VOC 2007, 0.9 GB) or coco (COCO 2014, 20.4 GB).")],
+    root: Annotated[
+        Path | None, typer.Option(help="Needed: folder for the data set. It is made if there is none.")
+    ] = None,
+    keep_archives: Annotated[
+        bool, typer.Option("--keep-archives", help="Keep the archives when they are unpacked.")
+    ] = False,
+) -> None:
+    """Fetch a data set from its public home, and unpack it.
+
+    Needs room for archives and for what is unpacked from them: 1.9 GB for voc, 27.5 GB for coco. Whether it is there is
+    looked at first. What the folder holds already is not fetched again. Stopped by Ctrl-C, a broken connection or a
+    full disk, the same command goes on where it was. Every archive is checked against its known MD5, and deleted when
+    it is unpacked.
+
+    NUS-WIDE has no official download of its images; docs/formats.md tells which copies are read.
+
+    Example:
+
+        cuter data get voc --root data
+
+        cuter run --dataset voc --data-root data --backbone dino-vits16 --tasks 5x4
+    """
+    from cuter.stream.download.bytes_bar import bytes_bar
+    from cuter.stream.download.get import get_dataset
+    from cuter.stream.download.homes import home_of
+
+    home = home_of(name)
+    if root is None:
+        raise ConfigError("name the folder for the data set with --root")
+    try:
+        with bytes_bar(console) as progress:
+            get_dataset(name, root, keep_archives=keep_archives, progress=progress, tell=say)
+    except KeyboardInterrupt:
+        stop("data", "get", name, "--root", root, *(["--keep-archives"] if keep_archives else []))
+    folder = shlex.quote(str(root))
+    say(f"What it holds:  cuter data check {folder} --dataset {name}")
+    say(f"A run:  cuter run --dataset {name} --data-root {folder} --backbone dino-vits16 --tasks {home.tasks}")
