@@ -42,7 +42,7 @@ def sketches(figures: None, monkeypatch: pytest.MonkeyPatch) -> None:
             file.write_text("<svg></svg>")
         return files
 
-    monkeypatch.setattr(draw, "save", save)
+    monkeypatch.setattr(draw, "save_figure", save)
 
 
 @pytest.fixture
@@ -124,7 +124,7 @@ def test_no_file_names_a_place_of_this_machine(made: Path, tmp_path: Path) -> No
 def test_what_a_file_says_is_what_the_table_has(paper: Paper, made: Path, tmp_path: Path) -> None:
     (tmp_path / "out").rename(tmp_path / "gone")
     changed = json.loads(files(made)[0].read_text())
-    changed["summary"]["average"]["map"] = 99.5
+    changed["tests"][0]["test"]["scores"]["map"] = 99.5
     files(made)[0].write_text(json.dumps(changed))
     assert paper("voc", "--seeds", 1, *TWO, "--jobs", 0, "--results", made).exit_code == 0
     assert "| CUTER | 1 | **99.5** (82.07)" in table_of(tmp_path / "out")
@@ -180,7 +180,7 @@ def test_a_damaged_or_foreign_file_is_named_before_anything_begins(
 
 def test_a_file_that_says_something_else_is_not_replaced(paper: Paper, made: Path, tmp_path: Path) -> None:
     changed = json.loads(files(made)[0].read_text())
-    changed["summary"]["average"]["map"] = 99.5
+    changed["tests"][0]["test"]["scores"]["map"] = 99.5
     files(made)[0].write_text(json.dumps(changed))
     done = paper("voc", "--seeds", 3, *TWO, "--results", made)
     assert f"{files(made)[0]} has other figures of CUTER, seed 0 than" in str(done.exception)

@@ -21,8 +21,8 @@ from cuter.settings import validated
 from cuter.show.assess import assess, combine
 from cuter.show.assess_report import assessment_markdown, plot
 from cuter.show.cutting import Progress
-from cuter.show.figures.draw import save
-from cuter.show.table_folder import made_by, stamp
+from cuter.show.style import save_figure
+from cuter.show.suite_folder import made_by, stamp
 from cuter.storage import write_json, write_text
 from cuter.stream.datasets import load_dataset
 from cuter.tables.execute.lockfile import claim, owner
@@ -149,5 +149,5 @@ def write_assessment(asked: Assessed, command: str) -> dict[str, Any] | None:
     write_json(asked.folder / "results.json", report)
     write_text(asked.folder / "table.md", f"{assessment_markdown(report)}\n{made_by(report)}")
     if report["reference"]:
-        save(plot(report["rows"]), asked.folder / "fiedler-ap50")
+        save_figure(plot(report["rows"]), asked.folder / "fiedler-ap50")
     return report

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
-from cuter.show.compare import Comparison, listed
-from cuter.show.compare_figures import ClassPrecision
+from cuter.show.compare import ClassPrecision, Comparison, listed
 from cuter.show.narrow import FoldedTable
-from cuter.show.report.classes import signed
 from cuter.show.report.provenance import shown
-from cuter.show.report.terminal import CAPTION, comparison_table
+from cuter.show.run_tables import CAPTION, comparison_table
+from cuter.show.table import number, plain_table, signed, terminal
 
 MOST_CLASSES = 30  # rows of AP
 MOST_COUNTS = 10  # rows of what memory holds by class
 CHANCE = " To first: the difference to the first run. Each is one run, so small differences may be chance."
 
 # Sentences stand below tables, not in their captions, which would be as narrow as the tables.
-Parts = Iterator[Table | Text]
+Parts = Iterator[FoldedTable | Text]
 
 
 def compare_tables(found: Comparison) -> Parts:
@@ -76,7 +73,7 @@ def _classes(found: Comparison) -> Parts:
 
 def _precision(one: ClassPrecision) -> list[str]:
     ap = next(iter(one.ap.values()))
-    return ["–" if ap is None else f"{ap:.1f}", *map(signed, one.difference.values())]
+    return [number(ap), *map(signed, one.difference.values())]
 
 
 def _task(one: ClassPrecision) -> str:
@@ -112,8 +109,8 @@ def _part(count: int | None, total: int) -> str:
     return "–" if count is None or not total else f"{count:,} ({100 * count / total:.0f} %)"
 
 
-def _count(number: int | None) -> str:
-    return "–" if number is None else f"{number:,}"
+def _count(count: int | None) -> str:
+    return number(count, digits=0)
 
 
 def _heading(text: str) -> Text:
@@ -121,12 +118,8 @@ def _heading(text: str) -> Text:
 
 
 def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int | None = None) -> FoldedTable:
-    """Return a table; its cells are Text, because a name with brackets must not be read as markup."""
-    table = FoldedTable(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for place, name in enumerate(columns):
-        whole = place == 0 and numbers_from is None  # the name of a setting is never broken
-        is_number = numbers_from is not None and place >= numbers_from
-        table.add_column(Text(name), justify="right" if is_number else "left", overflow="fold", no_wrap=whole)
-    for row in rows:
-        table.add_row(*map(Text, row))
+    """Return a table; without numbers the names in its first column, of settings, are never broken."""
+    text_columns = len(columns) if numbers_from is None else numbers_from
+    table = terminal(plain_table(columns, rows, text_columns=text_columns, keeps_names=numbers_from is None))
+    table.show_edge = False
     return table

@@ -13,8 +13,8 @@ from cuter.runs.directory import RunDirectory
 from cuter.runs.run import resume, start
 from cuter.show.narrow import show
 from cuter.show.report import comparison_table, read_runs, write_report
-from cuter.show.report.run_labels import value_text, varying
 from cuter.show.run_display import RunDisplay
+from cuter.show.run_labels import value_text, varying
 
 COMPARED = ("finetune", "rs", "cuter")
 BACKBONE = "toybox"

@@ -17,10 +17,10 @@ from cuter.runs.stopping import Interrupted
 from cuter.runs.tracking.trackers import require_clients
 from cuter.show.figures import draw_figures
 from cuter.show.narrow import show
+from cuter.show.suite_folder import write_results
+from cuter.show.suite_page import render
+from cuter.show.suite_tables import suite_terminal
 from cuter.show.table_display import PaperDisplay, states_table
-from cuter.show.table_folder import write_results
-from cuter.show.table_formats import terminal
-from cuter.show.table_page import render
 from cuter.storage import write_text
 from cuter.tables.calibrate import calibrate, known_rates
 from cuter.tables.estimate import estimate, free_bytes
@@ -171,5 +171,5 @@ def make_table(order: Order, console: Console, command: str) -> dict[str, Any]:
         for file in [order.folder / "table.md", order.folder / "table.csv", *figures]:
             if file.suffix != ".svg":
                 shutil.copyfile(file, order.results.folder / file.name)
-    show(console, *terminal(results))
+    show(console, *suite_terminal(results))
     return record

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import matplotlib
@@ -174,15 +174,20 @@ def _label(image: Image.Image, corners: Box, text: str, colour: Colour, taken: S
     spots = [(x1, y1), (x2 - width, y1), (x1, y2 - height), (x2 - width, y2 - height)]
     inside = [(max(min(x, right), 0), max(min(y, bottom), 0)) for x, y in spots]
     places = [(x, y, x + width, y + height) for x, y in inside]
-    place = next((one for one in places if not any(overlap(one, other) for other in taken)), places[0])
+    place = first_free(places, taken) or places[0]
     draw = ImageDraw.Draw(image)
     draw.rectangle(place, fill=colour)
     draw.text((place[0] + 5, place[1] + 1), text, fill=INK, font=_font())
     return place
 
 
+def first_free(places: Iterable[Box], taken: Sequence[Box]) -> Box | None:
+    """Return the first place that none of those taken overlaps; None if there is no such place."""
+    return next((one for one in places if not any(overlap(one, other) for other in taken)), None)
+
+
 def overlap(one: Box, other: Box) -> bool:
-    """Tell whether two boxes have some area in common."""
+    """Return whether two boxes have some area in common."""
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 

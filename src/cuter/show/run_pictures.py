@@ -13,58 +13,64 @@ from typing import Any
 import numpy as np
 
 from cuter.learn.selection import KEPT
-from cuter.runs.history import (
-    Array,
-    Line,
-    localisation_after_tasks,
-    memory_after_tasks,
-    read_metrics,
-    selection_over_steps,
-)
+from cuter.runs.record import Array, RunRecord, read_metrics
 from cuter.show.fonts import families, writable
-from cuter.show.pictures import COLOURS, FAINT, INK
+from cuter.show.style import (
+    BLUE,
+    DARK,
+    GREEN,
+    GREY,
+    LARGE,
+    MEDIUM,
+    ORANGE,
+    PALE,
+    PURPLE,
+    SKY,
+    SMALL,
+    SMALLEST,
+    TEXT,
+    VERMILION,
+    YELLOW,
+    new_figure,
+    spread_labels,
+)
 
 STRONGEST = 2  # doublings away from an even share that get the strongest colour
 ROOM = 20  # tasks with room for numbers
 NAME = 28  # letters of a class
+PANEL = 2.3  # inches of the height of a panel of curves, about
 
-ORANGE, SKY, GREEN, YELLOW, VERMILION, PURPLE, DARK, TEXT = (
-    "#{:02x}{:02x}{:02x}".format(*colour) for colour in (*COLOURS, FAINT, INK)
-)
-BLUE = "#0072b2"  # the one of Okabe and Ito's colours that boxes on photos do without
-PALE, GREY = "#efefef", "#bebebe"
 REFUSED = (GREY, ORANGE, YELLOW, PURPLE, GREEN, SKY, VERMILION)  # neighbours differ in grey, too, as print may be
-LARGE, MEDIUM, SMALL, SMALLEST = 12, 9, 8, 6.5  # points
 
 
 def draw_run(folder: Path, *, only_missing: bool = False) -> list[Path]:
     """Draw into the folder of a run all that its metrics tell of, or what of it is missing, and return the files."""
-    lines = read_metrics(folder / "metrics.jsonl")
+    record = RunRecord(folder, lines=read_metrics(folder / "metrics.jsonl"))
     pictures = {"selection.png": draw_selection, "balance.png": draw_balance, "localisation.png": draw_localisation}
     wanted = {name: draw for name, draw in pictures.items() if not (only_missing and (folder / name).exists())}
-    return [folder / name for name, draw in wanted.items() if _draw_whole(draw, lines, folder / name)]
+    return [folder / name for name, draw in wanted.items() if _draw_whole(draw, record, folder / name)]
 
 
-def _draw_whole(draw: Callable[[Sequence[Line], Path], bool], lines: Sequence[Line], file: Path) -> bool:
+def _draw_whole(draw: Callable[[RunRecord, Path], bool], record: RunRecord, file: Path) -> bool:
     """Draw a file that is whole or not there, also on a full disk."""
     part = file.with_name(f".part-{file.name}")
     try:
-        if is_drawn := draw(lines, part):
+        if is_drawn := draw(record, part):
             part.replace(file)
         return is_drawn
     finally:
         part.unlink(missing_ok=True)
 
 
-def draw_selection(lines: Sequence[Line], file: Path) -> bool:
+def draw_selection(record: RunRecord, file: Path) -> bool:
     """Show what became of the cut-outs over time, kept or refused and why; False if there were none."""
-    selection = selection_over_steps(lines)
+    selection = record.selection
     if selection is None:
         return False
     starts, edges, shares = selection.starts, selection.edges, selection.shares
     tops, cut_outs = shares.cumsum(axis=1), sum(selection.totals.values())
 
-    figure = _figure(9, 4)
+    figure = new_figure(9, 4)
     axes = figure.subplots()
     for place, (name, total) in enumerate(selection.totals.items()):
         if not total:
@@ -100,9 +106,9 @@ def _number_tasks(axes: Any, starts: Sequence[int], end: float) -> None:
             free = middle + half
 
 
-def draw_balance(lines: Sequence[Line], file: Path) -> bool:
+def draw_balance(record: RunRecord, file: Path) -> bool:
     """Show how many items of each class memory held after each task; False if that is not known, or nothing at last."""
-    held = memory_after_tasks(lines)
+    held = record.memory
     names = list(held[max(held)]) if held else []
     counts = np.array([[classes.get(name, math.nan) for classes in held.values()] for name in names])
     if not counts.size or not counts[:, -1].any():
@@ -111,11 +117,11 @@ def draw_balance(lines: Sequence[Line], file: Path) -> bool:
     height = 1.3 + rows * (0.2 if rows <= 40 else 0.15)
     even = np.nanmean(counts, axis=0)
     if tasks == 1:
-        figure = _figure(6, height)
+        figure = new_figure(6, height)
         at_last = figure.subplots()
     else:
         wide = max(2.6, tasks * (0.36 if tasks <= ROOM else 0.16))
-        figure = _figure(wide + 4, height)
+        figure = new_figure(wide + 4, height)
         over_time, at_last = figure.subplots(1, 2, sharey=True, width_ratios=[wide, 2.6])
         _draw_shares(over_time, counts, even)
         over_time.set_xticks(range(tasks), [number if _has_room(number, tasks) else "" for number in held])
@@ -179,17 +185,16 @@ def _draw_counts(axes: Any, counts: Array, even: float) -> None:
     axes.set_xlim(0, 1.15 * counts.max())
 
 
-def draw_localisation(lines: Sequence[Line], file: Path) -> bool:
+def draw_localisation(record: RunRecord, file: Path) -> bool:
     """Show how well the model cut after each task; False if that was not measured."""
-    measured = localisation_after_tasks(lines)
-    if not measured:
+    measured = record.localisation
+    if "fiedler" not in measured:
         return False
-    fiedler = {number: figures["fiedler"] for number, figures in measured.items()}
+    fiedler = measured["fiedler"]
     corloc, ap50 = (
-        {number: 100 * figures[name] for number, figures in measured.items() if name in figures}
-        for name in ("corloc", "ap50")
+        {number: 100 * value for number, value in measured.get(name, {}).items()} for name in ("corloc", "ap50")
     )
-    figure = _figure(9 if corloc else 5, 3.2)
+    figure = new_figure(9 if corloc else 5, 3.2)
     panels = figure.subplots(1, 2 if corloc else 1, squeeze=False)[0]
     _draw_curves(panels[0], "Average Fiedler value (lower: easier to cut)", {"": (BLUE, fiedler)}, "{:.3f}")
     if corloc:
@@ -201,26 +206,21 @@ def draw_localisation(lines: Sequence[Line], file: Path) -> bool:
 
 def _draw_curves(axes: Any, title: str, curves: dict[str, tuple[str, dict[int, float]]], form: str) -> None:
     """Draw figures over tasks, from 0 so that a small change looks small, with their first and last values."""
-    by_height = sorted(curves.items(), key=lambda curve: list(curve[1][1].values())[-1])
-    for rank, (name, (colour, points)) in enumerate(by_height):
+    top = 1.2 * max(max(points.values()) for _, points in curves.values()) or 1
+    ends = [list(points.values())[-1] for _, points in curves.values()]
+    heights = spread_labels(ends, top * 1.3 * MEDIUM / 72 / PANEL, low=0)
+    for (name, (colour, points)), height in zip(curves.items(), heights, strict=True):
         tasks, values = list(points), list(points.values())
         axes.plot(tasks, values, "o-", color=colour, markersize=4, clip_on=False)
         look = {"textcoords": "offset points", "va": "center", "color": colour, "fontsize": MEDIUM}
-        apart = 10 * rank - 5 * (len(curves) - 1)  # labels of curves that end together must not meet
-        axes.annotate(f"{form.format(values[-1])} {name}", (tasks[-1], values[-1]), (8, apart), **look)
+        axes.annotate(f"{form.format(values[-1])} {name}", (tasks[-1], height), (8, 0), annotation_clip=False, **look)
         if len(tasks) > 1:
             away = -10 if values[1] > values[0] else 10  # from the line
             axes.annotate(form.format(values[0]), (tasks[0], values[0]), (-4, away), **look)
     last = max(tasks)
     axes.set_xlim(0.5, last + 0.5)
     axes.set_xticks([number for number in range(1, last + 1) if _has_room(number, last)])
-    axes.set_ylim(0, 1.2 * max(max(points.values()) for _, points in curves.values()) or 1)
+    axes.set_ylim(0, top)
     axes.set_xlabel("after task")
     axes.set_title(title, loc="left", fontsize=LARGE)
     axes.spines[["top", "right"]].set_visible(False)
-
-
-def _figure(width: float, height: float) -> Any:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), dpi=200, layout="constrained")

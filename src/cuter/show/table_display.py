@@ -14,11 +14,11 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 
 from cuter.errors import CuterError
+from cuter.runs.record import read_position
 from cuter.show.narrow import FoldedTable
 from cuter.tables.execute.execute import Failure
 from cuter.tables.execute.lockfile import claim
 from cuter.tables.jobs import Job
-from cuter.tables.progress import position
 
 LOOK = 1.0  # seconds between two looks into the folder of a run
 
@@ -34,7 +34,7 @@ class PaperDisplay:
         self.steps = {job.folder: count for job, count in zip(jobs, steps, strict=True)}
         done = {job.folder: self.steps[job.folder] for job in jobs if job.summary is not None}
         self.done: dict[Path, int] = done | {
-            folder: position(folder).steps for folder in self.steps if folder not in done
+            folder: read_position(folder).steps for folder in self.steps if folder not in done
         }
         self.ended = len(done)
         self.begin = (time.monotonic(), sum(self.done.values()))
@@ -61,7 +61,7 @@ class PaperDisplay:
         if time.monotonic() - self.looked.get(job.folder, 0) < LOOK:
             return
         self.looked[job.folder] = time.monotonic()
-        where = position(job.folder)
+        where = read_position(job.folder)
         total = self.steps[job.folder]
         facts = f"task {where.task + 1}, step {where.steps}/{total}" if 0 < where.steps < total else "last test"
         if where.last_map is not None:
@@ -151,7 +151,7 @@ def _state(job: Job) -> str:
     taken = lock is None and job.file("lock").exists()
     if lock is not None:
         lock.close()
-    done = position(job.folder).steps
+    done = read_position(job.folder).steps
     if taken:
         return f"under way, step {done}"
     return f"begun, step {done}" if job.begun else "to do"

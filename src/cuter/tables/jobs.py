@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from cuter.errors import CheckpointError, ConfigError, CuterError
 from cuter.runs.config import RunConfig, load_saved_config, with_absolute_paths
 from cuter.runs.directory import RunDirectory
-from cuter.runs.history import Line, read_metrics
+from cuter.runs.record import Line, RunRecord, read_record
 from cuter.settings import validated
 from cuter.tables.suite import Row, Suite
 
@@ -77,6 +77,11 @@ class KeptRun(BaseModel):
                 raise ValueError(f"{name} is missing")
         return tests
 
+    def record(self, folder: Path) -> RunRecord:
+        """Return what is kept as the record of a run; `folder` is where the run would be."""
+        environment = self.environment or {}
+        return RunRecord(folder, self.config, environment, self.summary, self.tests, progress=self.summary)
+
 
 @dataclass(frozen=True)
 class Job:
@@ -107,24 +112,16 @@ class Job:
             return None
 
     @property
-    def tests(self) -> list[Line]:
-        """What was noted after each task."""
-        if self.kept:
-            return self.kept.tests
-        return [line for line in read_metrics(self.folder / "metrics.jsonl") if "test" in line]
+    def record(self) -> RunRecord:
+        """All that is known of the run, from its folder or from its file in a results folder."""
+        if self.kept is None:
+            return read_record(self.folder)
+        return self.kept.record(self.folder)
 
     @property
     def begun(self) -> bool:
         """Whether there is something to go on with."""
         return (self.folder / "config.yaml").is_file()
-
-    @property
-    def environment(self) -> dict[str, Any] | None:
-        """In what surroundings the run was begun, once it was."""
-        if self.kept:
-            return self.kept.environment
-        file = self.folder / "environment.json"
-        return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
 
     @property
     def launches(self) -> list[str]:

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuter.runs.history import selection_over_steps
-from cuter.show.report.charts import NARROW, WIDE, Curve, line_chart
-from cuter.show.report.run_labels import NamedRun
-from cuter.show.report.scales import LINE, nice_ticks, spread_labels, tick_text
-from cuter.show.report.stacked_chart import share_chart
-from cuter.show.report.svg import fitted, tag, text_width
+from cuter.runs.record import RunRecord
+from cuter.show.charts import NARROW, WIDE, Curve, line_chart
+from cuter.show.run_labels import NamedRun
+from cuter.show.scales import LINE, nice_ticks, tick_text
+from cuter.show.stacked_chart import share_chart
+from cuter.show.style import spread_labels
+from cuter.show.svg import fitted, tag, text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -130,7 +131,7 @@ def test_layers_are_as_thick_as_their_shares() -> None:
     for number in range(1, 9):
         counts = {"kept": number, "unsure": 8 - number, "too <dark>": 2, "whole image": 5}
         lines.append({"step": number, "task": number // 5, "loss": 0.1, "memory": 3, "selection": counts})
-    selection = selection_over_steps(lines)
+    selection = RunRecord(lines=lines).selection
     assert selection is not None
     outcomes = [*selection.totals, "of another run"]
     root = parsed(share_chart(selection, outcomes, WIDE, "what became"))
@@ -148,7 +149,8 @@ def test_layers_are_as_thick_as_their_shares() -> None:
 
 
 def test_the_style_sheet_has_all_colours() -> None:
-    from cuter.show.report import layers, names
+    from cuter.show import run_labels as names
+    from cuter.show import stacked_chart as layers
 
     style = (Path(names.__file__).parent / "templates" / "style.css").read_text()
     colours = (Path(names.__file__).parent / "templates" / "colours.css").read_text()
@@ -172,7 +174,7 @@ def contrast(one: str, other: str) -> float:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_colours_can_be_told_from_their_ground(scheme: str) -> None:
-    from cuter.show.report import names
+    from cuter.show import run_labels as names
 
     text = (Path(names.__file__).parent / "templates" / "colours.css").read_text()
     block = re.search(rf"macro {scheme}\(\) %}}(.*?){{% endmacro", text, re.DOTALL)

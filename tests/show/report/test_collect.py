@@ -4,18 +4,18 @@ from pathlib import Path
 
 import pytest
 
-from cuter.show.report.collect import collect
+from cuter.runs.record import read_record
 from cuter.show.report.provenance import config_text, differing_settings, surroundings
-from cuter.show.report.run_labels import named
+from cuter.show.run_labels import named
 from cuter.storage import load_state
 from made_up_runs import write_run
 
 
 def test_a_run_without_its_summary_tells_the_same(real_runs: list[Path], tmp_path: Path) -> None:
     shutil.copytree(real_runs[1], tmp_path / "run")
-    whole = collect(real_runs[1])
+    whole = read_record(real_runs[1])
     (tmp_path / "run" / "summary.json").unlink()
-    half = collect(tmp_path / "run")
+    half = read_record(tmp_path / "run")
     assert (whole.is_finished, half.is_finished) == (True, False)
     assert whole.summary == half.summary
     for field in ("steps", "memory_items", "skipped", "memory", "localisation"):
@@ -27,7 +27,7 @@ def test_a_run_without_its_summary_tells_the_same(real_runs: list[Path], tmp_pat
     assert half.selection is not None
     assert whole.selection.totals == half.selection.totals
     shutil.rmtree(tmp_path / "run" / "checkpoints")
-    assert collect(tmp_path / "run").images_per_second is None
+    assert read_record(tmp_path / "run").images_per_second is None
 
 
 def test_figures_of_the_probe_by_task(tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_figures_of_the_probe_by_task(tmp_path: Path) -> None:
     del tests[0]["localisation"]["ap50"]
     tests[2]["localisation"] = {}
     (tmp_path / "run" / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    assert collect(tmp_path / "run").localisation == {
+    assert read_record(tmp_path / "run").localisation == {
         "fiedler": {1: 0.3, 2: 0.31},
         "corloc": {1: 0.5, 2: 0.5},
         "ap50": {2: 0.2},
@@ -49,7 +49,7 @@ def test_figures_of_the_probe_by_task(tmp_path: Path) -> None:
 def test_surroundings_that_cannot_be_read_are_noted(tmp_path: Path) -> None:
     write_run(tmp_path / "run")
     (tmp_path / "run" / "environment.json").write_text("{")
-    facts = collect(tmp_path / "run")
+    facts = read_record(tmp_path / "run")
     assert facts.environment == {}
     assert facts.notes[0].startswith("environment.json cannot be read")
 
@@ -57,7 +57,7 @@ def test_surroundings_that_cannot_be_read_are_noted(tmp_path: Path) -> None:
 def test_how_runs_were_made(tmp_path: Path) -> None:
     write_run(tmp_path / "a", lr=0.5, strict=True)
     write_run(tmp_path / "b", method="cuter", lr=0.5, augment="x" * 300)
-    runs = named([collect(tmp_path / "a"), collect(tmp_path / "b")])
+    runs = named([read_record(tmp_path / "a"), read_record(tmp_path / "b")])
     settings = dict(differing_settings(runs).rows)
     assert {name: values for name, values in settings.items() if name != "augment"} == {
         "method": ("rs", "cuter"),
@@ -67,7 +67,7 @@ def test_how_runs_were_made(tmp_path: Path) -> None:
     assert surroundings(runs).agree
     assert dict(surroundings(runs).rows) == {"torch": ("2.6.0",), "python": ("3.11.7",), "device": ("cpu",)}
     (tmp_path / "b" / "environment.json").write_text('{"python": "3.13.1", "libraries": {"torch": "2.6.0"}}')
-    found = surroundings(named([collect(tmp_path / "a"), collect(tmp_path / "b")]))
+    found = surroundings(named([read_record(tmp_path / "a"), read_record(tmp_path / "b")]))
     assert not found.agree
     assert dict(found.rows)["python"] == ("3.11.7", "3.13.1")
     assert "method: rs" in config_text(runs[0])

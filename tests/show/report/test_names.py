@@ -5,31 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuter.show.report.collect import RunFacts
-from cuter.show.report.run_labels import full_settings, named, shortened, value_text
+from cuter.runs.record import RunRecord
+from cuter.show.run_labels import full_settings, named, shortened, value_text
 from made_up_runs import CONFIG
 
 
-def run_with(folder: str = "run", **settings: Any) -> RunFacts:
-    return RunFacts(
-        folder=Path(folder),
-        config={**CONFIG, **settings},
-        environment={},
-        is_finished=True,
-        results=(),
-        summary=None,
-        steps=0,
-        images_per_second=None,
-        memory_items=None,
-        skipped={},
-        memory={},
-        localisation={},
-        selection=None,
-        notes=(),
-    )
+def run_with(folder: str = "run", **settings: Any) -> RunRecord:
+    return RunRecord(Path(folder), {**CONFIG, **settings}, finished={})
 
 
-def labels(*runs: RunFacts) -> list[str]:
+def labels(*runs: RunRecord) -> list[str]:
     return [run.label for run in named(runs)]
 
 
@@ -70,7 +55,7 @@ def test_only_what_is_unusual_is_told() -> None:
 def test_settings_that_an_older_version_did_not_have_count_as_usual() -> None:
     older = run_with(method="cuter")
     for name in ("memory", "keeper"):
-        del older.config[name]
+        del older.config[name]  # type: ignore[attr-defined]
     newer = run_with(method="cuter", keeper="cut-outs", memory="balanced", fallback="whole-image", seed=1)
     assert labels(older, newer) == ["cuter, seed 0", "cuter, seed 1"]
     assert named([older, newer])[0].group == "cuter"

@@ -10,11 +10,11 @@ from PIL import Image
 
 from cuter.learn import predictors
 from cuter.learn.learner import Learner
+from cuter.runs.record import read_record
 from cuter.show.report.checkpoint_view import look_inside, to_be_shown
-from cuter.show.report.collect import collect
 from cuter.show.report.gallery import SIDE, memory_thumbnails
 from cuter.show.report.predictions import SHOWN, WITHIN, Guess, _look, look_at_tests
-from cuter.show.report.run_labels import named
+from cuter.show.run_labels import named
 from cuter.stream.samples import Sample
 from cuter.stream.tasks import Visit
 from made_up_runs import report_of, write_run
@@ -59,7 +59,7 @@ def test_all_of_a_small_memory_is_shown(real_runs: list[Path]) -> None:
 
 def test_a_run_without_memory_still_shows_its_test_images(start_run: Any, tmp_path: Path) -> None:
     start_run(tmp_path / "run", method="rs", tasks="8", memory_images=0, memory_codec="raw", replay_size=0)
-    inside = look_inside(collect(tmp_path / "run"), {})
+    inside = look_inside(read_record(tmp_path / "run"), {})
     assert (inside.thumbnails, inside.items, inside.no_memory) == ([], 0, "")
     assert len(inside.looks) == SHOWN
     page, _ = report_of([tmp_path / "run"], tmp_path / "page.html")
@@ -93,7 +93,7 @@ def test_labels_are_right_wrong_or_not_known() -> None:
 
 def test_test_images_are_those_of_the_run(real_runs: list[Path], nasty_shapes: Path) -> None:
     known: dict[str, list[Visit]] = {}
-    first, second = (look_inside(collect(folder), known) for folder in real_runs)
+    first, second = (look_inside(read_record(folder), known) for folder in real_runs)
     assert len(known) == 1, "one data set is read once"
     (visits,) = known.values()
     assert [look.id for look in first.looks] == [look.id for look in second.looks]
@@ -121,7 +121,7 @@ def test_the_region_that_a_label_was_seen_in(start_run: Any, tmp_path: Path, mon
     """By the learner's own scores: where the region says more than the image, and where it was looked at."""
     monkeypatch.setattr(predictors, "UNDECIDED", 0.0)  # after so few steps no second score is high
     start_run(tmp_path / "run", method="rs", tasks="8", predictor="regions")
-    facts = collect(tmp_path / "run")
+    facts = read_record(tmp_path / "run")
     known: dict[str, list[Visit]] = {}
     looks = look_inside(facts, known).looks
     learner = Learner.load(tmp_path / "run", device="cpu")
@@ -137,5 +137,5 @@ def test_the_region_that_a_label_was_seen_in(start_run: Any, tmp_path: Path, mon
 def test_of_runs_that_differ_in_their_seed_one_is_shown(tmp_path: Path) -> None:
     for number, settings in enumerate(({"finished": False}, {"seed": 1}, {"seed": 2}, {"method": "cuter"})):
         write_run(tmp_path / str(number), **settings)  # type: ignore[arg-type]
-    runs = named([collect(tmp_path / str(number)) for number in range(4)])
+    runs = named([read_record(tmp_path / str(number)) for number in range(4)])
     assert [run.label for run in to_be_shown(runs)] == ["rs, seed 1", "cuter, seed 0"]

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cuter.show.report import comparison_table, read_runs
-from cuter.show.report.run_labels import NamedRun
+from cuter.show.run_labels import NamedRun
 from made_up_runs import write_run
 
 METHODS = ("finetune", "rs", "cuter")

@@ -10,10 +10,23 @@ from dataclasses import replace
 from typing import Any
 
 from cuter.learn.regularisers import WEIGHTS
-from cuter.show.figures.source import Points, RowRuns
-from cuter.show.figures.style import BASELINES, LINE, MARKERS, Look, curve, new_figure, plain
+from cuter.show.figures.source import RowRuns
 from cuter.show.fonts import writable
-from cuter.show.run_pictures import BLUE, DARK, SMALL, VERMILION
+from cuter.show.style import (
+    BASELINES,
+    BLUE,
+    DARK,
+    LINE,
+    MARKERS,
+    SMALL,
+    VERMILION,
+    LineStyle,
+    Points,
+    curve,
+    new_figure,
+    tidy,
+)
+from cuter.tables.columns import COLUMNS
 from cuter.tables.jobs import WITHOUT_EFFECT
 
 FIGURES = {"average": ("average mAP", BLUE, "-"), "last": ("last mAP", VERMILION, "--")}
@@ -49,7 +62,7 @@ def draw_dependence(rows: Sequence[RowRuns]) -> Any:
                     curve(axes, points[name], look[name])
         if places := sorted({place for points in series.values() for name in FIGURES for place in points[name]}):
             _scale(axes, places)
-        plain(axes, field, ylabel="mAP, percent" if axes in grid[:, 0] else "")
+        tidy(axes, field, ylabel="mAP, percent" if axes in grid[:, 0] else "")
         handles, labels = zip(*entries, strict=True)
         below_numbers = axes.transAxes + ScaledTranslation(0, -NUMBERS / 72, figure.dpi_scale_trans)
         place = {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": below_numbers, "borderaxespad": 0}
@@ -59,13 +72,13 @@ def draw_dependence(rows: Sequence[RowRuns]) -> Any:
     return figure
 
 
-def _looks(count: int) -> list[dict[str, Look]]:
+def _looks(count: int) -> list[dict[str, LineStyle]]:
     """Return how each pair of curves is drawn; a single pair by its two figures, several each in a colour."""
     if count == 1:
-        return [{name: Look(colour, MARKERS[0], dashes, 1.5) for name, (_, colour, dashes) in FIGURES.items()}]
+        return [{name: LineStyle(colour, MARKERS[0], dashes, 1.5) for name, (_, colour, dashes) in FIGURES.items()}]
     return [
         {
-            name: Look(BASELINES[number % len(BASELINES)], MARKERS[number % len(MARKERS)], dashes, 1.5)
+            name: LineStyle(BASELINES[number % len(BASELINES)], MARKERS[number % len(MARKERS)], dashes, 1.5)
             for name, (_, _, dashes) in FIGURES.items()
         }
         for number in range(count)
@@ -81,7 +94,7 @@ def _legend(series: dict[str, dict[str, Points]]) -> list[tuple[Any, str]]:
         figures = {FIGURES[name][0]: look for name, look in looks[0].items()}
         pairs = {}
     else:
-        figures = {label: Look(DARK, "", dashes, 1.5) for label, _, dashes in FIGURES.values()}
+        figures = {label: LineStyle(DARK, "", dashes, 1.5) for label, _, dashes in FIGURES.values()}
         pairs = {name: replace(look["average"], dashes="") for name, look in zip(series, looks, strict=True)}
     return [
         (
@@ -157,10 +170,10 @@ def _points(group: Sequence[RowRuns], field: str, settings: dict[str, dict[str, 
     points: dict[str, Points] = {name: {} for name in FIGURES}
     for runs in group:
         place = float(settings[runs.row.name][field])
-        for job in runs.jobs:
+        for record in runs.records:
             for name in FIGURES:
-                if job.summary and job.summary[name]["map"] is not None:
-                    points[name].setdefault(place, []).append(job.summary[name]["map"])
+                if (value := COLUMNS[f"{name}.map"].read(record)) is not None:
+                    points[name].setdefault(place, []).append(value)
     return points
 
 

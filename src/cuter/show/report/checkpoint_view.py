@@ -10,10 +10,10 @@ from cuter.errors import CuterError
 from cuter.learn.learner import Learner
 from cuter.runs.config import load_saved_config
 from cuter.runs.plan import make_plan
-from cuter.show.report.collect import RunFacts
+from cuter.runs.record import RunRecord
 from cuter.show.report.gallery import Thumbnail, memory_thumbnails
 from cuter.show.report.predictions import Look, look_at_tests
-from cuter.show.report.run_labels import NamedRun
+from cuter.show.run_labels import NamedRun
 from cuter.stream.tasks import Visit
 
 # What decides which images a run is tested on.
@@ -39,19 +39,14 @@ class Inside:
 def to_be_shown(runs: Sequence[NamedRun]) -> list[NamedRun]:
     """Return one run of each group, a finished one if there is any: pictures of every seed would be too many."""
     chosen: dict[str, NamedRun] = {}
-    for run in sorted(runs, key=lambda run: not run.facts.is_finished):
+    for run in sorted(runs, key=lambda run: not run.record.is_finished):
         chosen.setdefault(run.group, run)
     return [run for run in runs if chosen[run.group] is run]
 
 
-def has_checkpoint(run: RunFacts) -> bool:
-    """Tell whether there is anything to look into."""
-    return any((run.folder / "checkpoints").glob("step-*"))
-
-
-def look_inside(run: RunFacts, known: TestImages) -> Inside:
+def look_inside(run: RunRecord, known: TestImages) -> Inside:
     """Load the learner of a run, on the CPU so that it sees the same everywhere, and take its pictures."""
-    if not has_checkpoint(run):
+    if not run.has_checkpoint:
         return Inside(no_memory=NO_CHECKPOINT, no_looks=NO_CHECKPOINT)
     try:
         learner = Learner.load(run.folder, device="cpu")
@@ -67,7 +62,7 @@ def look_inside(run: RunFacts, known: TestImages) -> Inside:
     return Inside(thumbnails, len(items), has_cutouts, looks, no_looks=reason)
 
 
-def _test_images(run: RunFacts, known: TestImages) -> list[Visit]:
+def _test_images(run: RunRecord, known: TestImages) -> list[Visit]:
     """Return the images of the run's last test; runs often share them, and reading a data set takes a while."""
     key = json.dumps([run.config.get(name) for name in DECIDE_TESTS], default=str)
     if key not in known:

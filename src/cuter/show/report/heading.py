@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cuter.show.report.run_labels import NamedRun, full_settings, shortened, value_text
+from cuter.show.run_labels import NamedRun, full_settings, shortened, value_text
 
 MOST_METHODS = 4  # in a title
 LONGEST = 40  # letters of a backbone
@@ -12,8 +12,8 @@ LONGEST = 40  # letters of a backbone
 
 def default_title(runs: Sequence[NamedRun]) -> str:
     """Name the methods, and the data set if it is one for all."""
-    methods = list(dict.fromkeys(str(full_settings(run.facts.config)["method"]) for run in runs))
-    datasets = {value_text(run.facts.config.get("dataset")) for run in runs}
+    methods = list(dict.fromkeys(str(full_settings(run.record.config)["method"]) for run in runs))
+    datasets = {value_text(run.record.config.get("dataset")) for run in runs}
     if len(methods) > MOST_METHODS:
         methods[MOST_METHODS - 1 :] = [f"{len(methods) - MOST_METHODS + 1} more"]
     said = " and ".join([", ".join(methods[:-1]), methods[-1]] if len(methods) > 1 else methods)
@@ -22,14 +22,14 @@ def default_title(runs: Sequence[NamedRun]) -> str:
 
 def shared_facts(runs: Sequence[NamedRun]) -> list[str]:
     """Return what all runs have in common and a reader wants to know first."""
-    tests = [run.facts.results[-1] for run in runs if run.facts.results]
+    tests = [run.record.results[-1] for run in runs if run.record.results]
     facts = [_counted(len(runs), "run", "runs")]
     if tests and len({(one.task, one.classes, one.images) for one in tests}) == 1:
         test = tests[0]
         facts.append(f"{_counted(test.task + 1, 'task', 'tasks')}, {_counted(len(test.classes), 'class', 'classes')}")
         facts.append(_counted(test.images, "test image", "test images"))
-    backbones = {str(run.facts.config.get("backbone", "")) for run in runs}
-    budgets = {str(run.facts.config.get("memory_images", "")) for run in runs}
+    backbones = {str(run.record.config.get("backbone", "")) for run in runs}
+    budgets = {str(run.record.config.get("memory_images", "")) for run in runs}
     if len(backbones) == 1 and (backbone := backbones.pop()):
         facts.append("backbone " + shortened(backbone.rstrip("/").rpartition("/")[2], LONGEST))
     if len(budgets) == 1 and (budget := budgets.pop()):

@@ -6,15 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from cuter.errors import ConfigError, CuterError
-from cuter.show.report.charts import marker
+from cuter.show.page_shell import fill_page
 from cuter.show.report.checkpoint_view import Inside, TestImages, look_inside, to_be_shown
-from cuter.show.report.compare import headline
 from cuter.show.report.heading import default_title, shared_facts
 from cuter.show.report.predictions import SURE
-from cuter.show.report.run_labels import NamedRun, read_runs
 from cuter.show.report.sections import sections
-from cuter.show.report.shell import fill_page
-from cuter.show.report.stacked_chart import outcome_class
+from cuter.show.run_labels import NamedRun, read_runs
+from cuter.show.run_tables import headline
+from cuter.show.stacked_chart import outcome_class
 from cuter.storage import write_text
 
 GENERATOR = "cuter report"
@@ -38,7 +37,7 @@ def write_report(
     for number, run in enumerate(shown):
         if progress is not None:
             progress(number, len(shown))
-        insides[run.label] = look_inside(run.facts, known)
+        insides[run.label] = look_inside(run.record, known)
     if progress is not None:
         progress(len(shown), len(shown))
     page = render(runs, insides, title)
@@ -60,7 +59,6 @@ def _require_replaceable(out: Path) -> None:
 def render(runs: Sequence[NamedRun], insides: Mapping[str, Inside], title: str | None = None) -> str:
     """Return the page; `insides` are by the labels of runs, and need not be there for all."""
     return fill_page(
-        "cuter.show.report",
         generator=GENERATOR,
         source="from the folders of the runs",
         title=title or default_title(runs),
@@ -68,7 +66,6 @@ def render(runs: Sequence[NamedRun], insides: Mapping[str, Inside], title: str |
         shared=shared_facts(runs),
         runs=runs,
         sections=sections(runs, insides),
-        marker=marker,
         outcome_class=outcome_class,
         sure=f"{100 * SURE:.0f}",
     )

@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from cuter.show.report.run_labels import NamedRun, shortened, value_text, varying
+from cuter.show.run_labels import NamedRun, shortened, value_text, varying
 
 LONGEST = 90  # letters of a value
 MOST_SKIPPED = 50
@@ -24,13 +24,13 @@ class Facts:
 
 def differing_settings(runs: Sequence[NamedRun]) -> Facts:
     """Return the settings that are not the same in all runs."""
-    configs = [run.facts.config for run in runs]
+    configs = [run.record.config for run in runs]
     return Facts(False, tuple((field, _values(field, configs)) for field in varying(configs)))
 
 
 def surroundings(runs: Sequence[NamedRun]) -> Facts:
     """Return versions and hardware, once if they are the same for all runs."""
-    found = [flat(run.facts.environment) for run in runs]
+    found = [flat(run.record.environment) for run in runs]
     agree = not varying(found)
     columns = found[:1] if agree else found
     names = dict.fromkeys(name for one in columns for name in one)
@@ -39,12 +39,12 @@ def surroundings(runs: Sequence[NamedRun]) -> Facts:
 
 def config_text(run: NamedRun) -> str:
     """Return the whole configuration as YAML."""
-    return yaml.safe_dump(run.facts.config, sort_keys=False, allow_unicode=True, width=120)
+    return yaml.safe_dump(dict(run.record.config), sort_keys=False, allow_unicode=True, width=120)
 
 
 def skipped(run: NamedRun) -> tuple[int, list[str]]:
     """Return how many images could not be read, and why not, for the first of them."""
-    return len(run.facts.skipped), list(run.facts.skipped.values())[:MOST_SKIPPED]
+    return len(run.record.skipped), list(run.record.skipped.values())[:MOST_SKIPPED]
 
 
 def shown(source: Mapping[str, Any], key: str) -> str:
@@ -52,7 +52,7 @@ def shown(source: Mapping[str, Any], key: str) -> str:
     return shortened(value_text(source[key]), LONGEST) if key in source else "–"
 
 
-def _values(field: str, sources: Sequence[dict[str, Any]]) -> tuple[str, ...]:
+def _values(field: str, sources: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
     return tuple(shown(one, field) for one in sources)
 
 

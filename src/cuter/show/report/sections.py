@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from cuter.measure.metrics import FIGURES
-from cuter.show.report import charts, classes, compare, provenance
+from cuter.show import charts
+from cuter.show.page_shell import Section
+from cuter.show.report import classes, provenance
 from cuter.show.report.checkpoint_view import Inside
 from cuter.show.report.predictions import Look
-from cuter.show.report.run_labels import NamedRun, value_text
-from cuter.show.report.shell import Section
-from cuter.show.report.stacked_chart import share_chart
-from cuter.show.run_tables import SHOWN
+from cuter.show.run_labels import NamedRun, value_text
+from cuter.show.run_tables import compared, seed_rows, summary_table
+from cuter.show.stacked_chart import share_chart
 
 HALF = 450  # pixels, the width of a chart that stands beside another
 
@@ -38,26 +38,19 @@ def sections(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> list[Se
         Section("cuts", "Test images", "What is cut out of test images", _cuts(runs, insides)),
         Section("selection", "Kept and refused", "Which cut-outs were kept, and why others were not", _selection(runs)),
         Section("localisation", "Localisation", "How well the model cuts, task by task", _localisation(runs)),
-        Section("made", "How it was made", "How the runs were made", _made(runs, insides)),
+        Section("made", "How it was made", "How the runs were made", _made(runs, insides), "made_runs"),
     ]
     return [section for section in all_of_them if section.data]
 
 
 def _summary(runs: Sequence[NamedRun]) -> dict[str, Any]:
-    groups = [column.group for column in compare.COLUMNS]
-    return {
-        "columns": compare.COLUMNS,
-        "groups": Counter(groups),
-        "firsts": [place for place, group in enumerate(groups) if group not in groups[:place]],
-        "rows": compare.summary_rows(runs),
-        "seeds": compare.seed_rows(runs),
-        "definitions": "; ".join(FIGURES[figure] for figure in SHOWN),
-        "are_compared": len(compare.compared(runs)) > 1,
-    }
+    table = summary_table(runs)
+    table = replace(table, rows=(*table.rows, *seed_rows(runs)))
+    return {"table": table, "are_compared": len(compared(runs)) > 1}
 
 
 def _progress(runs: Sequence[NamedRun]) -> dict[str, Any] | None:
-    curves = _curves(runs, {run.label: {r.task + 1: r.scores["map"] for r in run.facts.results} for run in runs})
+    curves = _curves(runs, {run.label: {r.task + 1: r.scores["map"] for r in run.record.results} for run in runs})
     if not curves:
         return None
     label = "mAP after each task, one line a run"
@@ -98,14 +91,14 @@ def _cuts(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> dict[str, 
     shown = [run for run in runs if run.label in insides]
     for run in shown:
         for look in insides[run.label].looks:
-            images.setdefault(f"{value_text(run.facts.config.get('dataset'))} {look.id}", []).append((run, look))
+            images.setdefault(f"{value_text(run.record.config.get('dataset'))} {look.id}", []).append((run, look))
     notes = [(run, insides[run.label].no_looks) for run in shown if insides[run.label].no_looks]
     with_regions = any(guess.region for looks in images.values() for _, look in looks for guess in look.guesses)
     return {"images": list(images.values()), "notes": notes, "with_regions": with_regions} if images else None
 
 
 def _selection(runs: Sequence[NamedRun]) -> dict[str, Any] | None:
-    chosen = [(run, run.facts.selection) for run in runs if run.facts.selection is not None]
+    chosen = [(run, run.record.selection) for run in runs if run.record.selection is not None]
     if not chosen:
         return None
     names = list(dict.fromkeys(name for _, selection in chosen for name in selection.totals))
@@ -125,7 +118,7 @@ def _localisation(runs: Sequence[NamedRun]) -> list[dict[str, Any]]:
     panels = []
     for figure, (heading, meaning, factor, decimals) in LOCALISATION.items():
         points = {
-            run.label: {task: factor * value for task, value in run.facts.localisation.get(figure, {}).items()}
+            run.label: {task: factor * value for task, value in run.record.localisation.get(figure, {}).items()}
             for run in runs
         }
         if curves := _curves(runs, points):
@@ -148,8 +141,8 @@ def _made(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> dict[str, 
         "settings": provenance.differing_settings(runs),
         "configs": [(run, provenance.config_text(run)) for run in runs],
         "surroundings": provenance.surroundings(runs),
-        "skipped": [(run, *provenance.skipped(run)) for run in runs if run.facts.skipped],
-        "notes": [*((run.label, note) for run in runs for note in run.facts.notes), *_missing(insides)],
+        "skipped": [(run, *provenance.skipped(run)) for run in runs if run.record.skipped],
+        "notes": [*((run.label, note) for run in runs for note in run.record.notes), *_missing(insides)],
     }
 
 

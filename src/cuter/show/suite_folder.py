@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from cuter.show import table_formats as tables
+from cuter.show.suite_tables import suite_csv, suite_latex, suite_markdown
 from cuter.storage import write_json, write_text
 from cuter.tables.columns import COLUMNS
 from cuter.tables.jobs import WITHOUT_EFFECT, Job
@@ -23,9 +23,9 @@ def write_results(folder: Path, results: Results, jobs: Sequence[Job], command: 
     """Write table.md, table.csv, table.tex and results.json, and return what is in the last."""
     folder.mkdir(parents=True, exist_ok=True)
     record = describe(results, jobs, command)
-    write_text(folder / "table.md", f"{tables.markdown(results)}\n{provenance(record)}")
-    write_text(folder / "table.csv", tables.comma_separated(results))
-    write_text(folder / "table.tex", tables.latex(results))
+    write_text(folder / "table.md", f"{suite_markdown(results)}\n{provenance(record)}")
+    write_text(folder / "table.csv", suite_csv(results))
+    write_text(folder / "table.tex", suite_latex(results))
     write_json(folder / "results.json", record)
     return record
 
@@ -116,5 +116,5 @@ def _describe_run(job: Job) -> dict[str, Any]:
         "finished": job.summary is not None,
         "from_results": job.summary is not None and job.summary_here is None,
         "launches": job.launches,
-        "environment": job.environment,
+        "environment": (job.record.environment if job.begun or job.kept else None) or None,
     }

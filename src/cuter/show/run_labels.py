@@ -1,17 +1,17 @@
-"""What the runs of a report are called, and how they look in its charts: by what tells them apart."""
+"""What runs are called, and how they look in charts: by what tells them apart."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cuter.learn.recipe import METHODS
 from cuter.runs.config import RunConfig
-from cuter.show.report.collect import RunFacts, collect
+from cuter.runs.record import RunRecord, read_record
 
 # What may differ between two runs that should come to the same result, or to that of another seed.
 CIRCUMSTANCES = frozenset(
@@ -38,11 +38,17 @@ ROOM = 26  # letters of a name, after which settings are only counted
 class NamedRun:
     """A run with a name of its own.
 
-    group: the name that it shares with runs that differ in nothing but their seed; they have one colour, too;
-    untold: settings that tell it apart and that its name only counts.
+    Args:
+        record: All that is known of it.
+        label: Its name.
+        group: The name that it shares with runs that differ in nothing but their seed; they have one colour, too.
+        untold: How many settings tell it apart that its name only counts.
+        colour: Number of its colour.
+        shape: Number of its marker.
+        dash: Number of its kind of line.
     """
 
-    facts: RunFacts
+    record: RunRecord
     label: str
     group: str
     untold: int
@@ -53,10 +59,10 @@ class NamedRun:
 
 def read_runs(folders: Sequence[Path]) -> list[NamedRun]:
     """Read runs, finished or not, each of them once."""
-    return named([collect(folder) for folder in dict.fromkeys(folder.resolve() for folder in folders)])
+    return named([read_record(folder) for folder in dict.fromkeys(folder.resolve() for folder in folders)])
 
 
-def named(runs: Sequence[RunFacts]) -> list[NamedRun]:
+def named(runs: Sequence[RunRecord]) -> list[NamedRun]:
     """Name runs by their method, by the settings that tell runs of one method apart, and by their seed."""
     settings = [full_settings(run.config) for run in runs]
     keys = [_key(one) for one in settings]
@@ -70,7 +76,7 @@ def named(runs: Sequence[RunFacts]) -> list[NamedRun]:
     folders = {name: [run.folder for run, label in zip(runs, labels, strict=True) if label == name] for name in often}
     return [
         NamedRun(
-            facts=run,
+            record=run,
             label=label if often[label] == 1 else f"{label}, {_place(run.folder, folders[label])}",
             group=groups[key],
             untold=names[key][1],
@@ -82,14 +88,14 @@ def named(runs: Sequence[RunFacts]) -> list[NamedRun]:
     ]
 
 
-def full_settings(config: dict[str, Any]) -> dict[str, Any]:
+def full_settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """Return a saved configuration with all settings, also those that came after the version that saved it."""
     defaults = {name: field.default for name, field in RunConfig.model_fields.items() if not field.is_required()}
     method = config.get("method", defaults["method"])
     return {**defaults, **(METHODS[method].choices if method in METHODS else {}), **config}
 
 
-def varying(settings: Sequence[dict[str, Any]]) -> list[str]:
+def varying(settings: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return the fields that do not have the same value in all configurations."""
     fields = dict.fromkeys(field for one in settings for field in one)
     return [field for field in fields if any(one.get(field) != settings[0].get(field) for one in settings)]

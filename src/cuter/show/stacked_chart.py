@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from cuter.runs.history import Selection
-from cuter.show.report.scales import LINE, TEXT, Frame, spread_labels
-from cuter.show.report.svg import drawing, fitted, tag, text_width
+from cuter.runs.record import Selection
+from cuter.show.scales import LINE, TEXT, Frame
+from cuter.show.style import spread_labels
+from cuter.show.svg import drawing, fitted, tag, text_width
 
 COLOURS = 8  # as many as the style sheet has for outcomes
 

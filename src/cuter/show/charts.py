@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from cuter.show.report.run_labels import NamedRun
-from cuter.show.report.scales import LINE, TEXT, Frame, nice_ticks, spread_labels, tick_text
-from cuter.show.report.svg import drawing, fitted, tag, text_width
+from cuter.show.run_labels import NamedRun
+from cuter.show.scales import LINE, TEXT, Frame, nice_ticks, tick_text
+from cuter.show.style import spread_labels
+from cuter.show.svg import drawing, fitted, tag, text_width
 
 WIDE, NARROW = 880, 340
 NAMES_WIDE, NAMES_NARROW = 0.3, 0.48  # of the width for names at the ends of lines, at most

@@ -34,20 +34,6 @@ class Frame:
         return self.bottom - (value - low) / (high - low) * (self.bottom - self.top)
 
 
-def spread_labels(heights: Sequence[float], distance: float, top: float, bottom: float) -> list[float]:
-    """Move labels apart as little as needed, in their order, within these bounds if there is room."""
-    order = sorted(range(len(heights)), key=lambda place: heights[place])
-    placed = list(heights)
-    for before, place in zip([None, *order], order, strict=False):
-        least = top if before is None else placed[before] + distance
-        placed[place] = max(placed[place], least)
-    limit = max(bottom, top + distance * (len(heights) - 1))
-    for place in reversed(order):
-        placed[place] = min(placed[place], limit)
-        limit = placed[place] - distance
-    return placed
-
-
 def nice_ticks(low: float, high: float, count: int = 5) -> list[float]:
     """Return round numbers, evenly spaced, that enclose the values."""
     size = max(abs(low), abs(high))
