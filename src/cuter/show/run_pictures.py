@@ -6,7 +6,7 @@ All is drawn from metrics.jsonl alone, so that it can be drawn again, and elsewh
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from cuter.learn.selection import KEPT
 from cuter.runs.record import Array, RunRecord, read_metrics
+from cuter.show.charts import draw_shares, number_tasks
 from cuter.show.fonts import families, writable
 from cuter.show.style import (
     BLUE,
@@ -67,43 +68,33 @@ def draw_selection(record: RunRecord, file: Path) -> bool:
     selection = record.selection
     if selection is None:
         return False
-    starts, edges, shares = selection.starts, selection.edges, selection.shares
-    tops, cut_outs = shares.cumsum(axis=1), sum(selection.totals.values())
+    names, edges, cut_outs = list(selection.totals), selection.edges, sum(selection.totals.values())
+
+    def look(name: str) -> dict[str, Any]:
+        total = selection.totals[name]
+        refused = {"color": REFUSED[(names.index(name) - 1) % len(REFUSED)], "alpha": 0.7}
+        label = f"{name}: {total:,} ({100 * total / cut_outs:.0f} %)"
+        return ({"color": BLUE} if name == KEPT else refused) | {"label": label}
 
     figure = new_figure(9, 4)
     axes = figure.subplots()
-    for place, (name, total) in enumerate(selection.totals.items()):
-        if not total:
-            continue
-        top = tops[:, place]
-        look = {"color": BLUE} if name == KEPT else {"color": REFUSED[(place - 1) % len(REFUSED)], "alpha": 0.7}
-        label = f"{name}: {total:,} ({100 * total / cut_outs:.0f} %)"
-        axes.stairs(top, edges, baseline=top - shares[:, place], fill=True, label=label, **look)
+    draw_shares(axes, selection, look)
+    for top in selection.shares.cumsum(axis=1).T:
         axes.stairs(top, edges, baseline=None, color="white", linewidth=0.5)
-    for start in starts[1:]:
+    for start in selection.starts[1:]:
         axes.axvline(start, color="white", linewidth=1.5)
     axes.set(xlim=edges[[0, -1]], ylim=(0, 100), yticks=range(0, 101, 25), xlabel="step", ylabel="percent of cut-outs")
     axes.set_title("What became of the cut-outs", loc="left", pad=20, fontsize=LARGE)
     axes.spines[["top", "right"]].set_visible(False)
-    _number_tasks(axes, starts, edges[-1])
+    above = {"textcoords": "offset points", "fontsize": SMALL, "color": DARK}
+    axes.annotate("task", (0, 1), (-6, 5), xycoords="axes fraction", ha="right", **above)
+    for number, middle in number_tasks(selection, (edges[-1] - edges[0]) / 40):
+        axes.annotate(str(number), (middle, 1), (0, 5), xycoords=("data", "axes fraction"), ha="center", **above)
     handles, labels = axes.get_legend_handles_labels()
     beside = {"loc": "upper left", "bbox_to_anchor": (1.01, 1), "borderaxespad": 0, "frameon": False}
     axes.legend(handles[::-1], labels[::-1], handlelength=1, handleheight=1, **beside)  # in the order of the layers
     figure.savefig(file)
     return True
-
-
-def _number_tasks(axes: Any, starts: Sequence[int], end: float) -> None:
-    """Write the numbers of tasks over their steps, where there is room."""
-    above = {"textcoords": "offset points", "fontsize": SMALL, "color": DARK}
-    axes.annotate("task", (0, 1), (-6, 5), xycoords="axes fraction", ha="right", **above)
-    half = (end - starts[0]) / 80  # of the width that a number needs
-    free = -math.inf
-    for number, (first, last) in enumerate(zip(starts, [*starts[1:], end], strict=True), start=1):
-        middle = (first + last) / 2
-        if middle - half >= free:
-            axes.annotate(str(number), (middle, 1), (0, 5), xycoords=("data", "axes fraction"), ha="center", **above)
-            free = middle + half
 
 
 def draw_balance(record: RunRecord, file: Path) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from cuter.errors import ConfigError, CuterError
+from cuter.show.charts import outcome_class
 from cuter.show.page_shell import fill_page
 from cuter.show.report.checkpoint_view import Inside, TestImages, look_inside, to_be_shown
 from cuter.show.report.heading import default_title, shared_facts
@@ -13,7 +14,6 @@ from cuter.show.report.predictions import SURE
 from cuter.show.report.sections import sections
 from cuter.show.run_labels import NamedRun, read_runs
 from cuter.show.run_tables import headline
-from cuter.show.stacked_chart import outcome_class
 from cuter.storage import write_text
 
 GENERATOR = "cuter report"

@@ -14,7 +14,6 @@ from cuter.show.report.checkpoint_view import Inside
 from cuter.show.report.predictions import Look
 from cuter.show.run_labels import NamedRun, value_text
 from cuter.show.run_tables import compared, seed_rows, summary_table
-from cuter.show.stacked_chart import share_chart
 
 HALF = 450  # pixels, the width of a chart that stands beside another
 
@@ -106,7 +105,7 @@ def _selection(runs: Sequence[NamedRun]) -> dict[str, Any] | None:
     for run, selection in chosen:
         label = f"{run.label}: what became of the cut-outs, in percent, over the steps"
         widths = (charts.WIDE, charts.NARROW)
-        panels.append((run, charts.Chart(*(share_chart(selection, names, width, label) for width in widths))))
+        panels.append((run, charts.Chart(*(charts.share_chart(selection, names, width, label) for width in widths))))
     rows = [
         (run, [selection.totals.get(name, 0) for name in names], sum(selection.totals.values()))
         for run, selection in chosen
