@@ -14,14 +14,17 @@ from typer.testing import CliRunner
 from cuter.cli import app
 from cuter.errors import ConfigError
 from cuter.runs.config import RunConfig
+from cuter.runs.record import read_record
 from cuter.settings import validated
 from cuter.show.figures import draw
+from cuter.tables.columns import COLUMNS, read_figures
 from cuter.tables.jobs import Job, portable_digest
 from cuter.tables.results_folder import keep_result, read_results_folder
 from cuter.tables.suite import Row
 from made_up_runs import write_run
 
 from .conftest import SETTINGS, table_of
+from .test_figures import job as finished_job
 
 Paper = Callable[..., Result]
 TWO = ["--only", "RS", "--only", "CUTER"]
@@ -258,3 +261,16 @@ def test_a_node_of_a_cluster_is_not_named(tmp_path: Path) -> None:
 def test_what_is_measured_without_learning_has_no_results_of_runs(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["paper", "fiedler", "--backbone", "toybox", "--results", str(tmp_path)])
     assert "--results has no effect" in str(done.exception)
+
+
+def test_a_file_gives_the_same_record_as_the_folder(tmp_path: Path) -> None:
+    here = finished_job(tmp_path, "RS", seed=1)
+    keep_result(here, tmp_path / "results")
+    (kept,) = read_results_folder(tmp_path / "results").attach([here])
+    assert kept.kept is not None
+    for part in ("results", "summary", "memory", "localisation", "memory_items", "images_per_second", "environment"):
+        assert getattr(kept.record, part) == getattr(here.record, part), part
+    whole = read_record(here.folder)
+    figures = read_figures(whole, tuple(COLUMNS))
+    assert read_figures(kept.record, tuple(COLUMNS)) == read_figures(here.record, tuple(COLUMNS)) == figures
+    assert whole.steps == 20, "the folder has the steps, too"

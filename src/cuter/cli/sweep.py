@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from cuter.cli.options import given, with_options_of
-from cuter.cli.paper import DryRun, Jobs, PrintJson, Ray, console, obey
+from cuter.cli.paper import DryRun, Jobs, PrintJson, Ray, console, execute
 from cuter.runs.config import RunConfig
 
 
@@ -43,13 +43,13 @@ def sweep(
         --grid memory_images=300,1000
     """
     with console.status("loading"):
-        from cuter.show.make_table import order, place_of
+        from cuter.show.make_table import executor_of, plan_table
         from cuter.tables.sweep import make_sweep, parse_grid
 
         wanted = make_sweep(parse_grid(grid), config, given(fields, RunConfig), seeds, skip or [])
-    obey(
-        lambda place: order(wanted.suite, wanted.request, out, wanted.suite.name, place=place, at_once=jobs),
-        place_of(wanted.request.device, ray if jobs != 0 else None),
+    execute(
+        lambda place: plan_table(wanted.suite, wanted.request, out, wanted.suite.name, place=place, at_once=jobs),
+        executor_of(wanted.request.device, ray if jobs != 0 else None),
         dry_run,
         print_json,
     )

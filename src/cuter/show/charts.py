@@ -114,8 +114,9 @@ def _name_ends(axes: Any, curves: Sequence[Curve], ends: Sequence[str], left: fl
 
     figure, (width, height) = axes.figure, axes.figure.bbox.size
     points = [axes.transData.transform((task, curve.points[task])) for curve in curves for task in [max(curve.points)]]
-    low, high = axes.bbox.y0, axes.bbox.y1
-    places = spread_labels([y for _, y in points], LINE, max(0, min(low, high - LINE * (len(points) - 1))), high)
+    top, bottom = height - axes.bbox.y1, height - axes.bbox.y0
+    depths = spread_labels([height - y for _, y in points], LINE, top, max(bottom, top + LINE * (len(points) - 1)))
+    places = [height - depth for depth in depths]
     for number, (curve, end, (x, y), place) in enumerate(zip(curves, ends, points, places, strict=True)):
         text = fitted(end, width - left)
         figure.text(left / width, place / height, text, fontsize=TEXT, gid=f"end-{number}", **_PLAIN_TEXT)

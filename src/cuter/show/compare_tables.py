@@ -48,10 +48,10 @@ def _figures(found: Comparison) -> Parts:
     yield Text(CAPTION + CHANCE, style="dim")
     for label, one in found.obstacles.items():
         what = "no figure but speed is compared" if one.also_last else "averages and forgetting are not compared"
-        told = [f"{label}: {what} with the first run's, because {one.reason}."]
-        told += [f"Only it was tested on {listed(one.only_here)}."] if one.only_here else []
-        told += [f"Only the first run was tested on {listed(one.only_there)}."] if one.only_there else []
-        yield Text(" ".join(told))
+        said = [f"{label}: {what} with the first run's, because {one.reason}."]
+        said += [f"Only it was tested on {listed(one.only_here)}."] if one.only_here else []
+        said += [f"Only the first run was tested on {listed(one.only_there)}."] if one.only_there else []
+        yield Text(" ".join(said))
 
 
 def _classes(found: Comparison) -> Parts:
@@ -67,8 +67,8 @@ def _classes(found: Comparison) -> Parts:
     rows = [[one.name, _task(one), *_precision(one)] for one in found.classes[:MOST_CLASSES]]
     yield _table(columns, rows, numbers_from=2)
     rest = found.classes[MOST_CLASSES:]
-    told = f" The other {len(rest):,} classes differ by at most {rest[0].largest or 0:.1f}." if rest else ""
-    yield Text(f"In percent, the largest difference first.{told}", style="dim")
+    others = f" The other {len(rest):,} classes differ by at most {rest[0].largest or 0:.1f}." if rest else ""
+    yield Text(f"In percent, the largest difference first.{others}", style="dim")
 
 
 def _precision(one: ClassPrecision) -> list[str]:
@@ -77,7 +77,7 @@ def _precision(one: ClassPrecision) -> list[str]:
 
 
 def _task(one: ClassPrecision) -> str:
-    """Return the task that a class came with, or one a run where it did not come with the same."""
+    """Return the task that a class came with, or one per run where it did not come with the same."""
     tasks = list(one.task.values())
     return tasks[0] if len(set(tasks)) == 1 else " / ".join(tasks)
 

@@ -45,7 +45,7 @@ REFUSED = (GREY, ORANGE, YELLOW, PURPLE, GREEN, SKY, VERMILION)  # neighbours di
 
 
 def draw_run(folder: Path, *, only_missing: bool = False) -> list[Path]:
-    """Draw into the folder of a run all that its metrics tell of, or what of it is missing, and return the files."""
+    """Draw all pictures that the metrics of a run allow, or those that are missing, and return their files."""
     record = RunRecord(folder, lines=read_metrics(folder / "metrics.jsonl"))
     pictures = {"selection.png": draw_selection, "balance.png": draw_balance, "localisation.png": draw_localisation}
     wanted = {name: draw for name, draw in pictures.items() if not (only_missing and (folder / name).exists())}
@@ -140,7 +140,7 @@ def class_label(name: str) -> str:
 
 
 def _has_room(number: int, of: int) -> bool:
-    """Tell whether a task among so many is numbered."""
+    """Return whether a task among so many is numbered."""
     return of <= ROOM or number == 1 or number % 5 == 0
 
 

@@ -31,7 +31,7 @@ def write_results(folder: Path, results: Results, jobs: Sequence[Job], command: 
 
 
 def provenance(record: dict[str, Any]) -> str:
-    """Tell by which command, code and when a table was made, as Markdown."""
+    """Return by which command, code and when a table was made, as Markdown."""
     runs = {run["folder"]: run for row in record["rows"].values() for run in row["runs"].values()}  # rows share runs
     launches = sorted(launch for run in runs.values() for launch in run["launches"])
     text = made_by(record)
@@ -57,7 +57,7 @@ def stamp(command: str) -> dict[str, str]:
 
 
 def made_by(record: dict[str, Any]) -> str:
-    """Tell the stamp of a table, as Markdown."""
+    """Return the stamp of a table, as Markdown."""
     return (
         f"## How it was made\n\n```\n{record['command']}\n```\n\nTable: {record['date']}, cuter {record['version']}.\n"
     )
@@ -106,7 +106,7 @@ def _describe_row(results: Results, name: str, jobs: Sequence[Job], common: dict
 
 
 def _settings(job: Job) -> dict[str, Any]:
-    """Return all that decides the result; the environment of a run tells the rest."""
+    """Return all that decides the result; the environment of a run has the rest."""
     return job.config.model_dump(mode="json", exclude=set(WITHOUT_EFFECT))
 
 

@@ -91,7 +91,7 @@ def _published_ordering(ordering: Ordering) -> str:
 
 
 def explanations(results: Results) -> list[str]:
-    """Return what must be said under a table: definitions, what stands in brackets, what an interval can tell."""
+    """Return what must be said under a table: definitions, what stands in brackets, what was set."""
     suite = results.suite
     texts = [f"{COLUMNS[column].label}: {COLUMNS[column].definition}." for column in suite.columns]
     if any(row.published for row in results.rows):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,9 +19,9 @@ from cuter.runs.record import Line, RunRecord, read_record
 from cuter.settings import validated
 from cuter.tables.suite import Row, Suite
 
-# These can't change what is learned, only where, how fast and how safely, and who is told. A device changes the last
-# digits, as other hardware and other versions do: a table that moves to another machine must not begin anew, and
-# environment.json in the folder of each run tells where it was made.
+# These can't change what is learned, only where, how fast and how safely, and who hears of it. A device changes the
+# last digits, as other hardware and other versions do: a table that moves to another machine must not begin anew, and
+# environment.json in the folder of each run says where it was made.
 WITHOUT_EFFECT = ("device", "workers", "checkpoint_steps", "checkpoint_minutes", "track", "max_unreadable")
 # Of these the last name is the same on any machine, as VOCdevkit; a name of a hub or of the package is one as well.
 PLACES = ("data_root", "backbone", "localiser", "word_vectors", "class_order")
@@ -105,7 +105,7 @@ class Job:
 
     @property
     def summary_here(self) -> dict[str, Any] | None:
-        """The result in its folder; a damaged one counts as none, and the run itself tells what to do."""
+        """The result in its folder; a damaged one counts as none, and the run itself says what to do."""
         try:
             return RunDirectory(self.folder).finished
         except CheckpointError:
@@ -113,10 +113,11 @@ class Job:
 
     @property
     def record(self) -> RunRecord:
-        """All that is known of the run, from its folder or from its file in a results folder."""
-        if self.kept is None:
-            return read_record(self.folder)
-        return self.kept.record(self.folder)
+        """What is known of the run, from its folder or from its file in a results folder: of its lines, the tests."""
+        if self.kept is not None:
+            return self.kept.record(self.folder)
+        record = read_record(self.folder)
+        return replace(record, lines=record.tests)  # a table has many runs, and steps are many lines
 
     @property
     def begun(self) -> bool:
@@ -187,7 +188,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def parse_backbones(names: Sequence[str], suite: Suite) -> dict[str, str]:
-    """Tell NAME=BACKBONE, where the suite compares several, from one backbone for all rows.
+    """Read NAME=BACKBONE where the suite compares several, or one backbone for all rows.
 
     A suite may bring its own, for those who name none.
     """

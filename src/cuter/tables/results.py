@@ -104,5 +104,5 @@ def _named(name: str, backbone: str) -> str:
 def _surroundings(records: Iterable[RunRecord]) -> tuple[str, ...]:
     """Return in what surroundings the finished runs were made, each once."""
     made = [record.environment for record in records]
-    told = [f"{one['device']}, {one['threads']} of {one['cores']} cores, {one['platform']}" for one in made if one]
-    return tuple(dict.fromkeys(told))
+    described = [f"{one['device']}, {one['threads']} of {one['cores']} cores, {one['platform']}" for one in made if one]
+    return tuple(dict.fromkeys(described))

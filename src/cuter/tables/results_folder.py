@@ -49,7 +49,7 @@ class ResultsFolder:
         return found
 
     def lines(self, jobs: Sequence[Job]) -> list[str]:
-        """Tell what of this folder is part of a table, as lines for a person."""
+        """Return lines that say what of this folder is part of a table."""
         wanted = {portable_digest(job.config) for job in jobs}
         count = len(wanted & self.files.keys())
         others = len(self.files) - count

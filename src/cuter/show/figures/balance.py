@@ -18,7 +18,7 @@ LETTER = 0.06  # inches of a name
 
 
 def draw_balance(rows: Sequence[RowRuns]) -> Any:
-    """Draw items of each class in memory, a panel a row, all with the same classes in the same order."""
+    """Draw items of each class in memory, a panel per row, all with the same classes in the same order."""
     found = {runs.row.name: _mean_counts(runs) for runs in rows}
     found = {name: counts for name, counts in found.items() if any(counts.values())}
     if not found:

@@ -180,7 +180,7 @@ def _points(group: Sequence[RowRuns], field: str, settings: dict[str, dict[str, 
 def _settings(runs: RowRuns) -> dict[str, Any]:
     values = runs.jobs[0].config.model_dump(mode="json", exclude={*WITHOUT_EFFECT, "seed"})
     if values["alpha"] is None:
-        values["alpha"] = WEIGHTS.get(values["regulariser"])  # what a regulariser has unless told otherwise
+        values["alpha"] = WEIGHTS.get(values["regulariser"])  # what a regulariser has by default
     return values
 
 

@@ -13,7 +13,7 @@ from cuter.tables.suite import Row
 
 @dataclass(frozen=True)
 class RowRuns:
-    """The finished runs of a row, one a seed."""
+    """The finished runs of a row, one per seed."""
 
     row: Row
     jobs: tuple[Job, ...]

@@ -13,7 +13,7 @@ from cuter.show.style import DARK, MEDIUM, SMALL, new_figure, row_styles, tidy
 
 
 def draw_throughput(rows: Sequence[RowRuns]) -> Any:
-    """Draw a bar a row, with its share of the fastest, which says more than images a second of one machine."""
+    """Draw a bar per row, with its share of the fastest, which says more than images per second of one machine."""
     speeds = {runs.row.name: [record.images_per_second or 0.0 for record in runs.records] for runs in rows}
     if not speeds:
         return None

@@ -1,4 +1,4 @@
-"""Tables by class: how well each is told at last, and how many items of each memory held."""
+"""Tables by class: average precision at the end, and how many items of each memory held."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from typing import Any
 from cuter.show import charts
 from cuter.show.page_shell import Section
 from cuter.show.report import classes, provenance
-from cuter.show.report.checkpoint_view import Inside
-from cuter.show.report.predictions import Look
+from cuter.show.report.checkpoint_view import CheckpointView
+from cuter.show.report.predictions import Prediction
 from cuter.show.run_labels import NamedRun, value_text
 from cuter.show.run_tables import compared, seed_rows, summary_table
 
@@ -26,18 +26,18 @@ LOCALISATION = {
 }
 
 
-def sections(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> list[Section]:
+def sections(runs: Sequence[NamedRun], views: Mapping[str, CheckpointView]) -> list[Section]:
     """Return the sections that have something to show, in the order of the page."""
     all_of_them = [
         Section("summary", "Summary", "Summary", _summary(runs)),
         Section("progress", "mAP by task", "mAP after each task", _progress(runs)),
         Section("classes", "Classes", "Average precision of each class at the end", classes.precision_table(runs)),
         Section("balance", "Balance of memory", "Which classes fill memory", _balances(runs)),
-        Section("memory", "What memory holds", "What memory holds", _memory(runs, insides)),
-        Section("cuts", "Test images", "What is cut out of test images", _cuts(runs, insides)),
+        Section("memory", "What memory holds", "What memory holds", _memory(runs, views)),
+        Section("cuts", "Test images", "What is cut out of test images", _cuts(runs, views)),
         Section("selection", "Kept and refused", "Which cut-outs were kept, and why others were not", _selection(runs)),
         Section("localisation", "Localisation", "How well the model cuts, task by task", _localisation(runs)),
-        Section("made", "How it was made", "How the runs were made", _made(runs, insides), "made_runs"),
+        Section("made", "How it was made", "How the runs were made", _made(runs, views), "made_runs"),
     ]
     return [section for section in all_of_them if section.data]
 
@@ -52,7 +52,7 @@ def _progress(runs: Sequence[NamedRun]) -> dict[str, Any] | None:
     curves = _curves(runs, {run.label: {r.task + 1: r.scores["map"] for r in run.record.results} for run in runs})
     if not curves:
         return None
-    label = "mAP after each task, one line a run"
+    label = "mAP after each task, one line per run"
     sizes = ((charts.WIDE, 380), (charts.NARROW, 300))
     chart = charts.Chart(*(charts.line_chart(curves, width, height, label) for width, height in sizes))
     return {"chart": chart, "table": _task_table(curves, 1)}
@@ -62,9 +62,9 @@ def _balances(runs: Sequence[NamedRun]) -> list[classes.Balance]:
     return [found for run in runs if (found := classes.balance(run))]
 
 
-def _memory(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> list[tuple[NamedRun, Inside]]:
-    found = [(run, insides[run.label]) for run in runs if run.label in insides]
-    has_pictures = any(inside.thumbnails for _, inside in found)
+def _memory(runs: Sequence[NamedRun], views: Mapping[str, CheckpointView]) -> list[tuple[NamedRun, CheckpointView]]:
+    found = [(run, views[run.label]) for run in runs if run.label in views]
+    has_pictures = any(view.thumbnails for _, view in found)
     return [(run, one) for run, one in found if one.thumbnails or one.no_memory] if has_pictures else []
 
 
@@ -75,7 +75,7 @@ def _curves(runs: Sequence[NamedRun], points: dict[str, dict[int, Any]]) -> list
 
 
 def _task_table(curves: Sequence[charts.Curve], decimals: int) -> dict[str, Any]:
-    """Return the numbers of a chart: a row a run, a column a task."""
+    """Return the numbers of a chart: a row per run, a column per task."""
     tasks = sorted({task for curve in curves for task in curve.points})
     rows = [
         (curve.run, [f"{curve.points[task]:.{decimals}f}" if task in curve.points else "–" for task in tasks])
@@ -84,15 +84,19 @@ def _task_table(curves: Sequence[charts.Curve], decimals: int) -> dict[str, Any]
     return {"tasks": tasks, "rows": rows}
 
 
-def _cuts(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> dict[str, Any] | None:
-    """Return the looks of all runs image by image, and why there are none of some."""
-    images: dict[str, list[tuple[NamedRun, Look]]] = {}
-    shown = [run for run in runs if run.label in insides]
+def _cuts(runs: Sequence[NamedRun], views: Mapping[str, CheckpointView]) -> dict[str, Any] | None:
+    """Return the predictions of all runs image by image, and why there are none of some."""
+    images: dict[str, list[tuple[NamedRun, Prediction]]] = {}
+    shown = [run for run in runs if run.label in views]
     for run in shown:
-        for look in insides[run.label].looks:
-            images.setdefault(f"{value_text(run.record.config.get('dataset'))} {look.id}", []).append((run, look))
-    notes = [(run, insides[run.label].no_looks) for run in shown if insides[run.label].no_looks]
-    with_regions = any(guess.region for looks in images.values() for _, look in looks for guess in look.guesses)
+        for prediction in views[run.label].predictions:
+            images.setdefault(f"{value_text(run.record.config.get('dataset'))} {prediction.id}", []).append(
+                (run, prediction)
+            )
+    notes = [(run, views[run.label].no_predictions) for run in shown if views[run.label].no_predictions]
+    with_regions = any(
+        guess.region for predictions in images.values() for _, prediction in predictions for guess in prediction.guesses
+    )
     return {"images": list(images.values()), "notes": notes, "with_regions": with_regions} if images else None
 
 
@@ -135,24 +139,24 @@ def _localisation(runs: Sequence[NamedRun]) -> list[dict[str, Any]]:
     return panels
 
 
-def _made(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> dict[str, Any]:
+def _made(runs: Sequence[NamedRun], views: Mapping[str, CheckpointView]) -> dict[str, Any]:
     return {
         "settings": provenance.differing_settings(runs),
         "configs": [(run, provenance.config_text(run)) for run in runs],
         "surroundings": provenance.surroundings(runs),
         "skipped": [(run, *provenance.skipped(run)) for run in runs if run.record.skipped],
-        "notes": [*((run.label, note) for run in runs for note in run.record.notes), *_missing(insides)],
+        "notes": [*((run.label, note) for run in runs for note in run.record.notes), *_missing(views)],
     }
 
 
-def _missing(insides: Mapping[str, Inside]) -> list[tuple[str, str]]:
+def _missing(views: Mapping[str, CheckpointView]) -> list[tuple[str, str]]:
     """Return why there are no pictures where whole sections of them are left out."""
-    has_memory = any(inside.thumbnails for inside in insides.values())
-    has_looks = any(inside.looks for inside in insides.values())
+    has_memory = any(view.thumbnails for view in views.values())
+    has_looks = any(view.predictions for view in views.values())
     notes = []
-    for label, inside in insides.items():
-        if inside.no_memory and not has_memory:
-            notes.append((label, f"its memory is not shown: {inside.no_memory}"))
-        elif inside.no_looks and not has_looks:
-            notes.append((label, f"no test images are shown: {inside.no_looks}"))
+    for label, view in views.items():
+        if view.no_memory and not has_memory:
+            notes.append((label, f"its memory is not shown: {view.no_memory}"))
+        elif view.no_predictions and not has_looks:
+            notes.append((label, f"no test images are shown: {view.no_predictions}"))
     return notes

@@ -11,9 +11,8 @@ from PIL import Image
 from cuter.learn import predictors
 from cuter.learn.learner import Learner
 from cuter.runs.record import read_record
-from cuter.show.report.checkpoint_view import look_inside, to_be_shown
-from cuter.show.report.gallery import SIDE, memory_thumbnails
-from cuter.show.report.predictions import SHOWN, WITHIN, Guess, _look, look_at_tests
+from cuter.show.report.checkpoint_view import SIDE, memory_thumbnails, runs_to_show, view_checkpoint
+from cuter.show.report.predictions import SHOWN, WITHIN, Guess, _prediction, predict_tests
 from cuter.show.run_labels import named
 from cuter.stream.samples import Sample
 from cuter.stream.tasks import Visit
@@ -59,9 +58,9 @@ def test_all_of_a_small_memory_is_shown(real_runs: list[Path]) -> None:
 
 def test_a_run_without_memory_still_shows_its_test_images(start_run: Any, tmp_path: Path) -> None:
     start_run(tmp_path / "run", method="rs", tasks="8", memory_images=0, memory_codec="raw", replay_size=0)
-    inside = look_inside(read_record(tmp_path / "run"), {})
-    assert (inside.thumbnails, inside.items, inside.no_memory) == ([], 0, "")
-    assert len(inside.looks) == SHOWN
+    view = view_checkpoint(read_record(tmp_path / "run"), {})
+    assert (view.thumbnails, view.items, view.no_memory) == ([], 0, "")
+    assert len(view.predictions) == SHOWN
     page, _ = report_of([tmp_path / "run"], tmp_path / "page.html")
     assert page.notes == []
     assert not {"Which classes fill memory", "What memory holds"} & set(page.headings_of("h2"))
@@ -75,17 +74,19 @@ def test_labels_are_right_wrong_or_not_known() -> None:
     probabilities = {"ant": 0.95, "bee": 0.85, "cow": 0.99, "dog": 0.3, "eel": 0.81}
     seen = visit({"ant", "dog", "fox"}, {"ant", "bee", "dog", "eel", "fox"})
     regions = dict.fromkeys(probabilities, 0) | {"ant": 2}
-    look = _look(seen, Image.new("RGB", (4, 3)), regions=1, probabilities=probabilities, seen_in=regions)
-    assert [(guess.label, guess.verdict) for guess in look.guesses] == [
+    prediction = _prediction(seen, Image.new("RGB", (4, 3)), regions=1, probabilities=probabilities, seen_in=regions)
+    assert [(guess.label, guess.verdict) for guess in prediction.guesses] == [
         ("cow", "not known"), ("ant", "right"), ("bee", "wrong"), ("eel", "wrong")
     ]  # fmt: skip
-    assert [guess.region for guess in look.guesses] == [0, 2, 0, 0]
-    assert look.missed == ("dog",)
-    assert look.unlearned == ("fox",)
-    assert look.likeliest is None
-    assert look.alt == "test image with ant, dog, fox, 1 region cut out"
+    assert [guess.region for guess in prediction.guesses] == [0, 2, 0, 0]
+    assert prediction.missed == ("dog",)
+    assert prediction.unlearned == ("fox",)
+    assert prediction.likeliest is None
+    assert prediction.alt == "test image with ant, dog, fox, 1 region cut out"
     scores = {"bee": 0.2, "ant": 0.7}
-    unsure = _look(seen, Image.new("RGB", (4, 3)), regions=0, probabilities=scores, seen_in=dict.fromkeys(scores, 0))
+    unsure = _prediction(
+        seen, Image.new("RGB", (4, 3)), regions=0, probabilities=scores, seen_in=dict.fromkeys(scores, 0)
+    )
     assert unsure.guesses == ()
     assert unsure.likeliest == Guess("ant", 70.0, "right")
     assert unsure.alt.endswith("0 regions cut out")
@@ -93,16 +94,16 @@ def test_labels_are_right_wrong_or_not_known() -> None:
 
 def test_test_images_are_those_of_the_run(real_runs: list[Path], nasty_shapes: Path) -> None:
     known: dict[str, list[Visit]] = {}
-    first, second = (look_inside(read_record(folder), known) for folder in real_runs)
+    first, second = (view_checkpoint(read_record(folder), known) for folder in real_runs)
     assert len(known) == 1, "one data set is read once"
     (visits,) = known.values()
-    assert [look.id for look in first.looks] == [look.id for look in second.looks]
-    assert len(first.looks) == SHOWN
+    assert [prediction.id for prediction in first.predictions] == [prediction.id for prediction in second.predictions]
+    assert len(first.predictions) == SHOWN
     truth = {visit.sample.id: visit.labels for visit in visits}
-    for look in (*first.looks, *second.looks):
-        assert set(look.truth) == truth[look.id]
-        image = decoded(look.picture)
-        assert image.size == look.size
+    for prediction in (*first.predictions, *second.predictions):
+        assert set(prediction.truth) == truth[prediction.id]
+        image = decoded(prediction.picture)
+        assert image.size == prediction.size
         assert image.width <= WITHIN[0]
         assert image.height <= WITHIN[1]
 
@@ -112,9 +113,9 @@ def test_unreadable_test_images_are_left_out(real_runs: list[Path], tmp_path: Pa
     (tmp_path / "bad.png").write_text("no image")
     learner = Learner.load(real_runs[0], device="cpu")
     samples = [Sample(name, tmp_path / f"{name}.png", frozenset({"star"})) for name in ("good", "bad", "gone")]
-    looks = look_at_tests(learner, [Visit(sample, frozenset({"star"})) for sample in samples])
-    assert [look.id for look in looks] == ["good"]
-    assert look_at_tests(learner, []) == []
+    predictions = predict_tests(learner, [Visit(sample, frozenset({"star"})) for sample in samples])
+    assert [prediction.id for prediction in predictions] == ["good"]
+    assert predict_tests(learner, []) == []
 
 
 def test_the_region_that_a_label_was_seen_in(start_run: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -123,14 +124,18 @@ def test_the_region_that_a_label_was_seen_in(start_run: Any, tmp_path: Path, mon
     start_run(tmp_path / "run", method="rs", tasks="8", predictor="regions")
     facts = read_record(tmp_path / "run")
     known: dict[str, list[Visit]] = {}
-    looks = look_inside(facts, known).looks
+    predictions = view_checkpoint(facts, known).predictions
     learner = Learner.load(tmp_path / "run", device="cpu")
     paths = {visit.sample.id: visit.sample.path for visit in next(iter(known.values()))}
-    for look, found in zip(looks, learner.predict([paths[look.id] for look in looks], regions=True), strict=True):
-        for guess in [*look.guesses, *filter(None, [look.likeliest])]:
+    for prediction, found in zip(
+        predictions, learner.predict([paths[prediction.id] for prediction in predictions], regions=True), strict=True
+    ):
+        for guess in [*prediction.guesses, *filter(None, [prediction.likeliest])]:
             assert guess.percent == pytest.approx(100 * found.probabilities[guess.label])
             assert bool(guess.region) == (found.boxes[guess.label] is not None)
-    guesses = [guess for look in looks for guess in [*look.guesses, *filter(None, [look.likeliest])]]
+    guesses = [
+        guess for prediction in predictions for guess in [*prediction.guesses, *filter(None, [prediction.likeliest])]
+    ]
     assert {0, 1} <= {guess.region for guess in guesses} <= {0, 1, 2}
 
 
@@ -138,4 +143,4 @@ def test_of_runs_that_differ_in_their_seed_one_is_shown(tmp_path: Path) -> None:
     for number, settings in enumerate(({"finished": False}, {"seed": 1}, {"seed": 2}, {"method": "cuter"})):
         write_run(tmp_path / str(number), **settings)  # type: ignore[arg-type]
     runs = named([read_record(tmp_path / str(number)) for number in range(4)])
-    assert [run.label for run in to_be_shown(runs)] == ["rs, seed 1", "cuter, seed 0"]
+    assert [run.label for run in runs_to_show(runs)] == ["rs, seed 1", "cuter, seed 0"]
