@@ -17,11 +17,9 @@ from cuter.runs.tracking.trackers import require_clients
 from cuter.show.figures import draw_figures
 from cuter.show.narrow import show
 from cuter.show.progress_line import counting
-from cuter.show.suite_folder import write_results
-from cuter.show.suite_page import render
+from cuter.show.suite_folder import write_page, write_results
 from cuter.show.suite_tables import suite_terminal
 from cuter.show.table_display import TableDisplay, states_table
-from cuter.storage import write_text
 from cuter.tables.calibrate import calibrate, known_rates
 from cuter.tables.estimate import estimate, free_bytes
 from cuter.tables.execute.execute import Failure, Place, carry_out
@@ -166,7 +164,7 @@ def make_table(table: TableJob, console: Console, command: str) -> dict[str, Any
     record = write_results(table.folder, results, table.jobs, command)
     figures = draw_figures(table.suite.figures, table.jobs, table.folder)
     drawn = [file for file in figures if file.suffix == ".svg"]
-    write_text(table.folder / "report.html", render(results, record, drawn))
+    write_page(table.folder, results, record, drawn)
     if table.results is not None:
         table.results.folder.mkdir(parents=True, exist_ok=True)
         for file in [table.folder / "table.md", table.folder / "table.csv", *figures]:
