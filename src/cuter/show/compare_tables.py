@@ -8,7 +8,7 @@ from rich.text import Text
 
 from cuter.show.compare import ClassPrecision, Comparison, listed
 from cuter.show.narrow import FoldedTable
-from cuter.show.report.provenance import shown
+from cuter.show.report.provenance import value_table
 from cuter.show.run_tables import CAPTION, comparison_table
 from cuter.show.table import number, plain_table, signed, terminal
 
@@ -35,16 +35,14 @@ def _settings(found: Comparison) -> Parts:
     for heading, rows in (("Settings that differ", found.settings), ("Surroundings that differ", found.surroundings)):
         if rows:
             yield _heading(heading)
-            cells = [[name, *(shown(values, label) for label in labels)] for name, values in rows.items()]
-            yield _table(["", *labels], cells)
+            values = [{name: by_run[label] for name, by_run in rows.items() if label in by_run} for label in labels]
+            yield _without_edge(terminal(value_table(labels, list(rows), values)))
     yield from (Text(f"{label}: {note.rstrip('.')}.") for label, notes in found.notes.items() for note in notes)
 
 
 def _figures(found: Comparison) -> Parts:
     yield _heading("Figures")
-    table = comparison_table(found.runs, found.compared, found.differences)
-    table.caption, table.show_edge = None, False
-    yield table
+    yield _without_edge(comparison_table(found.runs, found.compared, found.differences))
     yield Text(CAPTION + CHANCE, style="dim")
     for label, one in found.obstacles.items():
         what = "no figure but speed is compared" if one.also_last else "averages and forgetting are not compared"
@@ -117,9 +115,10 @@ def _heading(text: str) -> Text:
     return Text(f"\n{text}\n", style="bold")
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int | None = None) -> FoldedTable:
-    """Return a table; without numbers the names in its first column, of settings, are never broken."""
-    text_columns = len(columns) if numbers_from is None else numbers_from
-    table = terminal(plain_table(columns, rows, text_columns=text_columns, keeps_names=numbers_from is None))
-    table.show_edge = False
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int) -> FoldedTable:
+    return _without_edge(terminal(plain_table(columns, rows, text_columns=numbers_from)))
+
+
+def _without_edge(table: FoldedTable) -> FoldedTable:
+    table.caption, table.show_edge = None, False
     return table

@@ -14,34 +14,25 @@ import numpy as np
 
 from cuter.learn.selection import KEPT
 from cuter.runs.record import Array, RunRecord, read_metrics
+from cuter.show import style
 from cuter.show.charts import draw_shares, number_tasks
 from cuter.show.fonts import families, writable
-from cuter.show.style import (
-    BLUE,
-    DARK,
-    GREEN,
-    GREY,
-    LARGE,
-    MEDIUM,
-    ORANGE,
-    PALE,
-    PURPLE,
-    SKY,
-    SMALL,
-    SMALLEST,
-    TEXT,
-    VERMILION,
-    YELLOW,
-    new_figure,
-    spread_labels,
-)
+from cuter.show.style import LARGE, MEDIUM, SMALL, SMALLEST, new_figure
 
 STRONGEST = 2  # doublings away from an even share that get the strongest colour
 ROOM = 20  # tasks with room for numbers
 NAME = 28  # letters of a class
 PANEL = 2.3  # inches of the height of a panel of curves, about
 
-REFUSED = (GREY, ORANGE, YELLOW, PURPLE, GREEN, SKY, VERMILION)  # neighbours differ in grey, too, as print may be
+REFUSED = (
+    style.GREY,
+    style.ORANGE,
+    style.YELLOW,
+    style.PURPLE,
+    style.GREEN,
+    style.SKY,
+    style.VERMILION,
+)  # neighbours differ in grey, too, as print may be
 
 
 def draw_run(folder: Path, *, only_missing: bool = False) -> list[Path]:
@@ -74,7 +65,7 @@ def draw_selection(record: RunRecord, file: Path) -> bool:
         total = selection.totals[name]
         refused = {"color": REFUSED[(names.index(name) - 1) % len(REFUSED)], "alpha": 0.7}
         label = f"{name}: {total:,} ({100 * total / cut_outs:.0f} %)"
-        return ({"color": BLUE} if name == KEPT else refused) | {"label": label}
+        return ({"color": style.BLUE} if name == KEPT else refused) | {"label": label}
 
     figure = new_figure(9, 4)
     axes = figure.subplots()
@@ -86,7 +77,7 @@ def draw_selection(record: RunRecord, file: Path) -> bool:
     axes.set(xlim=edges[[0, -1]], ylim=(0, 100), yticks=range(0, 101, 25), xlabel="step", ylabel="percent of cut-outs")
     axes.set_title("What became of the cut-outs", loc="left", pad=20, fontsize=LARGE)
     axes.spines[["top", "right"]].set_visible(False)
-    above = {"textcoords": "offset points", "fontsize": SMALL, "color": DARK}
+    above = {"textcoords": "offset points", "fontsize": SMALL, "color": style.DARK}
     axes.annotate("task", (0, 1), (-6, 5), xycoords="axes fraction", ha="right", **above)
     for number, middle in number_tasks(selection, (edges[-1] - edges[0]) / 40):
         axes.annotate(str(number), (middle, 1), (0, 5), xycoords=("data", "axes fraction"), ha="center", **above)
@@ -152,12 +143,16 @@ def _draw_shares(axes: Any, counts: Array, even: Array) -> None:
     with np.errstate(divide="ignore", invalid="ignore"):  # no item of a class; no item at all
         doublings = np.log2(counts / even).clip(-STRONGEST, STRONGEST)
     rows, tasks = counts.shape
-    scale = {"cmap": LinearSegmentedColormap.from_list("", [ORANGE, PALE, BLUE]), "vmin": -STRONGEST, "vmax": STRONGEST}
+    scale = {
+        "cmap": LinearSegmentedColormap.from_list("", [style.ORANGE, style.PALE, style.BLUE]),
+        "vmin": -STRONGEST,
+        "vmax": STRONGEST,
+    }
     mesh = axes.pcolormesh(range(tasks), range(rows), doublings, edgecolors="white", linewidth=1, **scale)
     if tasks <= ROOM:
         for (row, column), count in np.ndenumerate(np.nan_to_num(counts, nan=-1)):
             if count >= 0:
-                look = {"color": "white" if doublings[row, column] > 1.4 else TEXT, "fontsize": SMALLEST}
+                look = {"color": "white" if doublings[row, column] > 1.4 else style.TEXT, "fontsize": SMALLEST}
                 axes.text(column, row, f"{count:.0f}", ha="center", va="center_baseline", **look)
     steps = {"¼ or less": -2, "½": -1, "an even share": 0, "2 ×": 1, "4 × or more": 2}
     patches = [Patch(color=mesh.to_rgba(step), label=label) for label, step in steps.items()]
@@ -166,9 +161,9 @@ def _draw_shares(axes: Any, counts: Array, even: Array) -> None:
 
 
 def _draw_counts(axes: Any, counts: Array, even: float) -> None:
-    axes.barh(range(len(counts)), counts, height=0.75, color=GREY)
-    axes.axvline(even, color=TEXT, linewidth=0.8)
-    look = {"va": "center_baseline", "fontsize": SMALLEST, "color": TEXT}
+    axes.barh(range(len(counts)), counts, height=0.75, color=style.GREY)
+    axes.axvline(even, color=style.TEXT, linewidth=0.8)
+    look = {"va": "center_baseline", "fontsize": SMALLEST, "color": style.TEXT}
     ground = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}  # hides the line behind a number
     for row, count in enumerate(counts):
         axes.annotate(f"{count:,.0f}", (count, row), (3, 0), textcoords="offset points", bbox=ground, **look)
@@ -187,9 +182,9 @@ def draw_localisation(record: RunRecord, file: Path) -> bool:
     )
     figure = new_figure(9 if corloc else 5, 3.2)
     panels = figure.subplots(1, 2 if corloc else 1, squeeze=False)[0]
-    _draw_curves(panels[0], "Average Fiedler value (lower: easier to cut)", {"": (BLUE, fiedler)}, "{:.3f}")
+    _draw_curves(panels[0], "Average Fiedler value (lower: easier to cut)", {"": (style.BLUE, fiedler)}, "{:.3f}")
     if corloc:
-        curves = {"CorLoc": (BLUE, corloc), "AP50": (VERMILION, ap50)}
+        curves = {"CorLoc": (style.BLUE, corloc), "AP50": (style.VERMILION, ap50)}
         _draw_curves(panels[1], "Objects found by the cut, percent", curves, "{:.1f}")
     figure.savefig(file)
     return True
@@ -199,7 +194,7 @@ def _draw_curves(axes: Any, title: str, curves: dict[str, tuple[str, dict[int, f
     """Draw figures over tasks, from 0 so that a small change looks small, with their first and last values."""
     top = 1.2 * max(max(points.values()) for _, points in curves.values()) or 1
     ends = [list(points.values())[-1] for _, points in curves.values()]
-    heights = spread_labels(ends, top * 1.3 * MEDIUM / 72 / PANEL, low=0)
+    heights = style.spread_labels(ends, top * 1.3 * MEDIUM / 72 / PANEL, low=0)
     for (name, (colour, points)), height in zip(curves.items(), heights, strict=True):
         tasks, values = list(points), list(points.values())
         axes.plot(tasks, values, "o-", color=colour, markersize=4, clip_on=False)

@@ -7,6 +7,7 @@ import pytest
 from cuter.runs.record import read_record
 from cuter.show.report.provenance import config_text, differing_settings, surroundings
 from cuter.show.run_labels import named
+from cuter.show.table import Table
 from cuter.storage import load_state
 from made_up_runs import write_run
 
@@ -54,22 +55,26 @@ def test_surroundings_that_cannot_be_read_are_noted(tmp_path: Path) -> None:
     assert facts.notes[0].startswith("environment.json cannot be read")
 
 
+def texts(table: Table) -> dict[str, tuple[str, ...]]:
+    return {row.name: tuple(cell.text for cell in row.cells[1:]) for row in table.rows}
+
+
 def test_how_runs_were_made(tmp_path: Path) -> None:
     write_run(tmp_path / "a", lr=0.5, strict=True)
     write_run(tmp_path / "b", method="cuter", lr=0.5, augment="x" * 300)
     runs = named([read_record(tmp_path / "a"), read_record(tmp_path / "b")])
-    settings = dict(differing_settings(runs).rows)
+    settings = texts(differing_settings(runs))
     assert {name: values for name, values in settings.items() if name != "augment"} == {
         "method": ("rs", "cuter"),
         "strict": ("yes", "–"),
     }
     assert len(settings["augment"][1]) == 90
-    assert surroundings(runs).agree
-    assert dict(surroundings(runs).rows) == {"torch": ("2.6.0",), "python": ("3.11.7",), "device": ("cpu",)}
+    assert surroundings(runs).head == ("", "all runs")
+    assert texts(surroundings(runs)) == {"torch": ("2.6.0",), "python": ("3.11.7",), "device": ("cpu",)}
     (tmp_path / "b" / "environment.json").write_text('{"python": "3.13.1", "libraries": {"torch": "2.6.0"}}')
     found = surroundings(named([read_record(tmp_path / "a"), read_record(tmp_path / "b")]))
-    assert not found.agree
-    assert dict(found.rows)["python"] == ("3.11.7", "3.13.1")
+    assert found.head == ("", "rs", "cuter")
+    assert texts(found)["python"] == ("3.11.7", "3.13.1")
     assert "method: rs" in config_text(runs[0])
 
 

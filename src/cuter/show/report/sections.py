@@ -14,6 +14,7 @@ from cuter.show.report.checkpoint_view import CheckpointView
 from cuter.show.report.predictions import Prediction
 from cuter.show.run_labels import NamedRun, value_text
 from cuter.show.run_tables import compared, seed_rows, summary_table
+from cuter.show.table import Table, number, plain_table
 
 HALF = 450  # pixels, the width of a chart that stands beside another
 
@@ -74,14 +75,11 @@ def _curves(runs: Sequence[NamedRun], points: dict[str, dict[int, Any]]) -> list
     return [curve for curve in curves if curve.points]
 
 
-def _task_table(curves: Sequence[charts.Curve], decimals: int) -> dict[str, Any]:
+def _task_table(curves: Sequence[charts.Curve], decimals: int) -> Table:
     """Return the numbers of a chart: a row per run, a column per task."""
     tasks = sorted({task for curve in curves for task in curve.points})
-    rows = [
-        (curve.run, [f"{curve.points[task]:.{decimals}f}" if task in curve.points else "–" for task in tasks])
-        for curve in curves
-    ]
-    return {"tasks": tasks, "rows": rows}
+    rows = [[curve.run.label, *(number(curve.points.get(task), decimals) for task in tasks)] for curve in curves]
+    return plain_table(["after task", *map(str, tasks)], rows)
 
 
 def _cuts(runs: Sequence[NamedRun], views: Mapping[str, CheckpointView]) -> dict[str, Any] | None:
