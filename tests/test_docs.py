@@ -25,7 +25,7 @@ assert detect(root) == "pairs"
 dataset = load_dataset("pairs", root)
 assert (len(dataset.train), len(dataset.test), dataset.classes) == (8, 2, ("dark", "light"))
 
-learner = Learner.create("er-coin", backbone=untrained_vit(), memory_images=3, device="cpu")
+learner = Learner.create("er-coin", backbone=untrained_vit(), memory={"images": 3}, device="cpu")
 images = torch.stack([read_squashed(sample.path, 32) for sample in dataset.train])
 learner.observe(Batch.of(images, [list(sample.labels) for sample in dataset.train], ids=[s.id for s in dataset.train]))
 assert type(learner.memory).__name__ == "Coin"

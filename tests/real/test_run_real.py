@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from cuter.runs.config import RunConfig
-from cuter.runs.history import Line, read_metrics
+from cuter.runs.record import Line, read_metrics
 from cuter.runs.run import start
 from cuter.show.run_display import RunDisplay
 

@@ -104,7 +104,7 @@ def test_figures_of_cuts_in_images_that_are_not_square(voc: Path, tmp_path: Path
         out,
         rounds=1,
         progress=lambda done, total: seen.append((done, total)),
-        tell=told.append,
+        say=told.append,
     )
     assert report == json.loads((out / "assessment.json").read_text())
     rows = {row["name"]: row for row in report["rows"]}

@@ -122,9 +122,9 @@ def test_figures_and_their_differences_to_the_first_run(tmp_path: Path) -> None:
     found = compare_runs([tmp_path / "rs", tmp_path / "cuter"])
     assert list(found.differences) == ["cuter"]
     told = found.differences["cuter"]
-    assert (told["average map"], told["last map"]) == (0.0, -10.0)
+    assert (told["average.map"], told["last.map"]) == (0.0, -10.0)
     assert (found.figures["rs"]["forgetting"], found.figures["cuter"]["forgetting"]) == (2.5, 15.0)
-    assert (told["forgetting"], told["speed"]) == (12.5, -2.25)
+    assert (told["forgetting"], told["images/s"]) == (12.5, -2.25)
     assert "items" not in told
     rows = {" ".join(row[:-8]): row[-8:] for row in rows_below(printed(found), "Figures")}
     assert [rows["rs"][place] for place in (0, 1, 6, 7)] == ["70.0", "60.0", "2.5", "7.5"]
@@ -138,7 +138,7 @@ def test_what_one_run_has_not_measured_is_not_subtracted(tmp_path: Path) -> None
     write(tmp_path / "a", tests=[{"map": 80.0}, {"map": None}])
     write(tmp_path / "b", method="cuter", tests=[{"map": 70.0}, {"map": 30.0}])
     told = compare_runs([tmp_path / "a", tmp_path / "b"]).differences["cuter"]
-    assert (told["average map"], told["last map"]) == (-30.0, None)
+    assert (told["average.map"], told["last.map"]) == (-30.0, None)
 
 
 def test_classes_come_with_the_largest_difference_first(tmp_path: Path) -> None:
@@ -185,7 +185,7 @@ def test_runs_tested_on_other_classes_are_not_subtracted(tmp_path: Path) -> None
     write(tmp_path / "half", method="prs", tasks=1, finished=False)
     found = compare_runs([tmp_path / "rs", tmp_path / "more", tmp_path / "half"])
     told = found.differences["cuter"]
-    assert told.pop("speed") == 0.0, "how fast it was has nothing to do with its tests"
+    assert told.pop("images/s") == 0.0, "how fast it was has nothing to do with its tests"
     assert set(told.values()) == {None}
     assert (found.obstacles["cuter"].only_here, found.obstacles["cuter"].only_there) == (("class 4", "class 5"), ())
     assert (found.obstacles["prs"].only_here, found.obstacles["prs"].only_there) == ((), ("class 2", "class 3"))
@@ -216,7 +216,7 @@ def test_other_tasks_with_the_same_last_test_compare_at_the_end(tmp_path: Path) 
     write(tmp_path / "four", method="cuter", tests=four, new_classes=1, **{"tasks": 4})
     found = compare_runs([tmp_path / "two", tmp_path / "four"])
     told = found.differences["cuter"]
-    assert (told["last map"], told["average map"], told["forgetting"]) == (-10.0, None, None)
+    assert (told["last.map"], told["average.map"], told["forgetting"]) == (-10.0, None, None)
     assert "cuter: averages and forgetting are not compared" in sentence(found)
     assert (found.classes[0].name, found.classes[0].difference) == ("class 1", {"cuter": 0.5})
     assert found.classes[0].task == {"rs": "task 1", "cuter": "task 2"}
@@ -235,7 +235,7 @@ def test_other_images_are_not_compared(settings: dict[str, Any], tests: Any, rea
     write(tmp_path / "b", method="cuter", tests=tests, **settings)
     found = compare_runs([tmp_path / "a", tmp_path / "b"])
     assert found.obstacles["cuter"].reason == reason
-    assert found.differences["cuter"]["last map"] is None
+    assert found.differences["cuter"]["last.map"] is None
     assert found.classes == []
 
 
@@ -243,7 +243,7 @@ def test_that_images_may_be_others_is_said(tmp_path: Path) -> None:
     write(tmp_path / "a")
     write(tmp_path / "b", method="cuter", data_root="/elsewhere")
     found = compare_runs([tmp_path / "a", tmp_path / "b"])
-    assert found.differences["cuter"]["last map"] is not None
+    assert found.differences["cuter"]["last.map"] is not None
     assert "it has another data_root: that its test images are those of rs is not certain" in found.notes["cuter"]
 
 
@@ -370,7 +370,7 @@ def test_the_command_puts_tables_on_stderr_and_json_on_stdout(tmp_path: Path) ->
     assert facts == json.loads(json.dumps(compare_runs([Path(folder) for folder in folders]).as_dict()))
     assert facts["runs"]["cuter"] == {"folder": folders[1], "is_finished": True, "tasks_tested": 2}
     assert facts["settings"]["method"] == {"rs": "rs", "cuter": "cuter"}
-    assert facts["metrics"]["differences"]["cuter"]["last map"] == 4.5
+    assert facts["metrics"]["differences"]["cuter"]["last.map"] == 4.5
     assert facts["classes"][0] == {
         "name": "class 1",
         "task": {"rs": "task 1", "cuter": "task 1"},

@@ -10,7 +10,7 @@ from cuter.cut import CutSettings, Localiser
 from cuter.errors import BatchError, ConfigError, CuterError, DataError
 from cuter.show import cutting
 from cuter.show.cutting import cut_photos, cut_summary, file_names, find_images
-from cuter.stream import photos
+from cuter.stream.photos import BATCH
 
 BLUE, RED = (0, 0, 200), (200, 0, 0)
 
@@ -82,7 +82,7 @@ def test_nothing_readable_gives_no_picture(photo: Path, tmp_path: Path, localise
 
 def test_batches_do_not_mix_images_up(tmp_path: Path, localiser: Localiser) -> None:
     paths = []
-    for number in range(photos.BATCH + 3):
+    for number in range(BATCH + 3):
         image = Image.new("RGB", (40 + number, 80), BLUE)
         column = number % 3
         image.paste(RED, (column * image.width // 4, 20, (column + 1) * image.width // 4, 40))

@@ -2,7 +2,7 @@ import itertools
 import json
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from matplotlib.font_manager import FontEntry, fontManager
 from PIL import Image
 
 from cuter.errors import ConfigError, DataError
-from cuter.runs.history import Line, read_metrics
+from cuter.runs.record import Line, RunRecord, read_metrics
 from cuter.show import run_pictures
 from cuter.show.run_pictures import draw_balance, draw_localisation, draw_run, draw_selection
 
@@ -49,12 +49,16 @@ def write(folder: Path, lines: Sequence[Line], end: bytes = b"") -> Path:
     return folder
 
 
+def draw_lines(draw: Callable[[RunRecord, Path], bool], lines: Sequence[Line], file: Path) -> bool:
+    return draw(RunRecord(lines=lines), file)
+
+
 @pytest.fixture
 def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """All figures in the order they are drawn."""
     figures: list[Any] = []
-    make = run_pictures._figure
-    monkeypatch.setattr(run_pictures, "_figure", lambda *size: figures.append(make(*size)) or figures[-1])
+    make = run_pictures.new_figure
+    monkeypatch.setattr(run_pictures, "new_figure", lambda *size: figures.append(make(*size)) or figures[-1])
     return figures
 
 
@@ -110,7 +114,7 @@ def layers(axes: Any) -> dict[str, np.ndarray]:
 
 def test_shares_of_the_selection(drawn: list[Any], tmp_path: Path) -> None:
     lines = [step(1, kept=3, unsure=1), step(2, kept=1, unsure=1), step(3, task=1), step(4, task=1, whole_image=5)]
-    assert draw_selection([*lines[:2], after_task(), *lines[2:]], tmp_path / "x.png")
+    assert draw_lines(draw_selection, [*lines[:2], after_task(), *lines[2:]], tmp_path / "x.png")
     (axes,) = drawn[0].axes
     found = layers(axes)
     assert list(found) == ["kept: 4 (67 %)", "unsure: 2 (33 %)"], "a whole image is no cut-out"
@@ -125,7 +129,7 @@ def test_no_bin_lies_in_two_tasks(drawn: list[Any], tmp_path: Path) -> None:
     lengths = (1000, 37, 1, 612)
     tasks = [task for task, length in enumerate(lengths) for _ in range(length)]
     lines = [step(number, task, **{"kept" if task % 2 else "unsure": 1}) for number, task in enumerate(tasks, start=1)]
-    draw_selection(lines, tmp_path / "x.png")
+    draw_lines(draw_selection, lines, tmp_path / "x.png")
     (axes,) = drawn[0].axes
     kept = layers(axes)["kept: 649 (39 %)"]
     assert set(kept.tolist()) <= {0, 100}
@@ -138,7 +142,7 @@ def test_no_bin_lies_in_two_tasks(drawn: list[Any], tmp_path: Path) -> None:
 
 def test_reasons_that_a_new_keeper_may_give(drawn: list[Any], tmp_path: Path) -> None:
     line = step(1, kept=1) | {"selection": {"too dark": 2, "kept": 1, "too small": 1}}
-    draw_selection([line], tmp_path / "x.png")
+    draw_lines(draw_selection, [line], tmp_path / "x.png")
     patches = [patch for patch in drawn[0].axes[0].patches if patch.get_fill()]
     assert [patch.get_label() for patch in patches] == ["kept: 1 (25 %)", "too dark: 2 (50 %)", "too small: 1 (25 %)"]
     assert len({patch.get_facecolor() for patch in patches}) == 3
@@ -148,7 +152,9 @@ def test_reasons_that_a_new_keeper_may_give(drawn: list[Any], tmp_path: Path) ->
 def test_numbers_of_tasks_do_not_overlap(tasks: int, drawn: list[Any], tmp_path: Path) -> None:
     lengths = [3 + 5 * task % 17 for task in range(tasks)]
     places = [task for task, length in enumerate(lengths) for _ in range(length)]
-    draw_selection([step(number, task, kept=1) for number, task in enumerate(places, start=1)], tmp_path / "x.png")
+    draw_lines(
+        draw_selection, [step(number, task, kept=1) for number, task in enumerate(places, start=1)], tmp_path / "x.png"
+    )
     texts = drawn[0].axes[0].texts
     assert len(texts) - 1 >= min(tasks, 20)
     assert overlapping([*texts, drawn[0].axes[0]._left_title]) == []
@@ -162,7 +168,7 @@ def test_balance_tells_counts_and_their_ratio(drawn: list[Any], tmp_path: Path) 
             {"dog": 6, "bee": 5}, seen=["dog", "ant", "bee", "cow"]
         ),  # what memory lost, or never had, counts as 0
     ]
-    assert draw_balance(lines, tmp_path / "x.png")
+    assert draw_lines(draw_balance, lines, tmp_path / "x.png")
     over_time, at_last = drawn[0].axes
     assert drawn[0].get_suptitle() == "Classes in memory, most to least frequent 6 : 0"
     assert [label.get_text() for label in over_time.get_yticklabels()] == ["dog", "ant", "bee", "cow"]
@@ -179,14 +185,14 @@ def test_balance_tells_counts_and_their_ratio(drawn: list[Any], tmp_path: Path) 
     assert [bar.get_width() for bar in at_last.patches] == [6, 0, 5, 0]
     assert [text.get_text() for text in at_last.texts] == ["6", "0", "5", "0"]
 
-    assert draw_balance(lines[:1], tmp_path / "x.png")
+    assert draw_lines(draw_balance, lines[:1], tmp_path / "x.png")
     (axes,) = drawn[1].axes
     assert drawn[1].get_suptitle() == "Classes in memory, most to least frequent 8 : 2 = 4.0"
     assert [label.get_text() for label in axes.get_yticklabels()] == ["dog", "ant"]
 
 
 def test_memory_that_was_empty_for_a_while(drawn: list[Any], tmp_path: Path) -> None:
-    assert draw_balance([after_task({"dog": 0}), after_task({"dog": 4})], tmp_path / "x.png")
+    assert draw_lines(draw_balance, [after_task({"dog": 0}), after_task({"dog": 4})], tmp_path / "x.png")
     doublings = drawn[0].axes[0].collections[0].get_array().filled(math.nan)
     np.testing.assert_allclose(doublings, [[math.nan, 0]])
 
@@ -197,7 +203,7 @@ def test_names_and_numbers_of_classes_do_not_overlap(
 ) -> None:
     lines = [line for line in run_of(tasks, classes) if "test" in line]
     lines[-1]["classes"] |= {"a most unusual animal that nobody has ever seen before": 12345}
-    draw_balance(lines, tmp_path / "x.png")
+    draw_lines(draw_balance, lines, tmp_path / "x.png")
     axes = drawn[0].axes
     names = axes[0].get_yticklabels()
     assert len(names) == tasks * classes + 1
@@ -214,7 +220,7 @@ def test_names_and_numbers_of_classes_do_not_overlap(
 
 def test_names_are_written_as_they_are(drawn: list[Any], tmp_path: Path) -> None:
     names = ["$100 and $200 bills", "$\\frac{", "_hidden", "Käfer", "кошка", "γάτα"]
-    assert draw_balance([after_task(dict.fromkeys(names, 3))], tmp_path / "x.png")
+    assert draw_lines(draw_balance, [after_task(dict.fromkeys(names, 3))], tmp_path / "x.png")
     assert [label.get_text() for label in drawn[0].axes[0].get_yticklabels()] == names
     assert drawn[0].axes[0].get_yticklabels()[0].get_family() == ["DejaVu Sans"]
 
@@ -241,7 +247,7 @@ def test_another_font_helps_out_where_one_is_installed(
     ]
     monkeypatch.setattr(fontManager, "ttflist", entries[::-1] if backwards else entries)
     letter = "\u1d81"  # d with a palatal hook, which DejaVu Sans lacks
-    assert draw_balance([after_task({f"cat {letter}": 3, "\U0010fffd": 1})], tmp_path / "x.png")
+    assert draw_lines(draw_balance, [after_task({f"cat {letter}": 3, "\U0010fffd": 1})], tmp_path / "x.png")
     families = drawn[0].axes[0].get_yticklabels()[0].get_family()
     assert families == ["DejaVu Sans", "One with that letter"]
     assert not [warning for warning in recwarn if str(ord(letter)) in str(warning.message)]
@@ -256,7 +262,7 @@ def test_names_that_no_font_has_are_written_by_their_numbers(
     monkeypatch.setattr(fontManager, "ttflist", [own])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert draw_balance([after_task({"猫": 3, "black 猫": 1, "テレビモニター": 2})], tmp_path / "x.png")
+        assert draw_lines(draw_balance, [after_task({"猫": 3, "black 猫": 1, "テレビモニター": 2})], tmp_path / "x.png")
     told = [label.get_text() for label in drawn[0].axes[0].get_yticklabels()]
     assert told == ["U+732B", "black U+732B", "U+30C6+30EC+30D3+3…30BF+30FC"]
 
@@ -267,13 +273,13 @@ def test_localisation_with_and_without_boxes(drawn: list[Any], tmp_path: Path) -
         after_task(),
         after_task(fiedler=0.4, corloc=0.4, ap50=0.125),
     ]
-    assert draw_localisation(lines, tmp_path / "x.png")
+    assert draw_lines(draw_localisation, lines, tmp_path / "x.png")
     fiedler, found = drawn[0].axes
     assert [line.get_xydata().tolist() for line in fiedler.lines] == [[[1, 0.3], [3, 0.4]]]
-    assert [line.get_xydata().tolist() for line in found.lines] == [[[1, 25], [3, 12.5]], [[1, 50], [3, 40]]]
+    assert [line.get_xydata().tolist() for line in found.lines] == [[[1, 50], [3, 40]], [[1, 25], [3, 12.5]]]
     assert {text.get_text().strip() for text in fiedler.texts} == {"0.300", "0.400"}
     assert {text.get_text() for text in found.texts} == {"50.0", "40.0 CorLoc", "25.0", "12.5 AP50"}
-    assert draw_localisation([after_task(fiedler=0.3)], tmp_path / "x.png")
+    assert draw_lines(draw_localisation, [after_task(fiedler=0.3)], tmp_path / "x.png")
     assert len(drawn[1].axes) == 1
 
 
@@ -284,7 +290,7 @@ def test_labels_of_curves_that_end_together(
     corloc: Sequence[float], ap50: Sequence[float], drawn: list[Any], tmp_path: Path
 ) -> None:
     lines = [after_task(fiedler=0.3, corloc=one, ap50=other) for one, other in zip(corloc, ap50, strict=True)]
-    draw_localisation(lines, tmp_path / "x.png")
+    draw_lines(draw_localisation, lines, tmp_path / "x.png")
     ends = [text for text in drawn[0].axes[1].texts if text.get_text()[-1].isalnum() and " " in text.get_text()]
     assert len(ends) == 2
     assert overlapping(ends) == []

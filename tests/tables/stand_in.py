@@ -55,7 +55,8 @@ def main() -> int:
             note("stop", folder)
             return 130
     scores = figures(config)
-    test = {"step": step, "test": {"task": 0, "scores": scores}, "localisation": {}, "classes": {"cat": 3}}
+    result = {"task": 0, "name": "task 1", "classes": ["cat"], "images": 9, "scores": scores | {"ap": [scores["map"]]}}
+    test = {"step": step, "test": result, "localisation": {}, "classes": {"cat": 3}}
     (folder / "metrics.jsonl").write_text("\n".join([*lines, json.dumps(test)]) + "\n")
     took = {"train_seconds": 10.0, "test_seconds": 2.0, "train_images_per_second": 1.0, "steps": STEPS, "images": 60}
     found = {"average": scores, "last": scores, "mean_forgetting": 1.0, "memory_items": 3}
@@ -67,10 +68,10 @@ def main() -> int:
 
 
 def figures(config: dict[str, Any]) -> dict[str, float]:
-    number = int(
-        hashlib.sha256(f"{config['learner']['method']} {config['learner']['seed']}".encode()).hexdigest()[:6], 16
-    )
-    return {"map": 40 + number % 1000 / 100, **dict.fromkeys(FIGURES, number % 777 / 10)}
+    learner = config["learner"]
+    number = int(hashlib.sha256(f"{learner['method']} {learner['seed']}".encode()).hexdigest()[:6], 16)
+    average = 40 + number % 1000 / 100
+    return {"map": average, "map_zero": average, **dict.fromkeys(FIGURES, number % 777 / 10)}
 
 
 def released() -> bool:

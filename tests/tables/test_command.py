@@ -76,7 +76,7 @@ def test_a_table_and_all_it_was_made_of(paper: Paper, tmp_path: Path) -> None:
     assert record["definitions"]["last.cf1_mean@0.8"].startswith("CF1, mean of per-class F1, threshold 0.8")
     assert record["settings"]["memory_codec"] == "raw"
     assert [len(run["launches"]) for run in record["rows"]["RS"]["runs"].values()] == [1, 1, 1]
-    assert record["rows"]["joint"]["settings"]["memory_images"] == 0
+    assert record["rows"]["joint"]["settings"]["memory.images"] == 0
     cuter = record["rows"]["CUTER"]
     for seed, run in cuter["runs"].items():
         assert cuter["figures"][seed]["average.map"] == summaries[Path(run["folder"]).name]["average"]["map"]

@@ -19,7 +19,7 @@ from cuter.show.figures import FIGURES, draw_figures
 from cuter.show.figures.curves import map_after_tasks
 from cuter.show.figures.dependence import dependences
 from cuter.show.figures.source import finished_rows
-from cuter.show.figures.style import looks, lowered, spread_out
+from cuter.show.style import row_styles, spread_labels
 from cuter.tables.jobs import Job
 from cuter.tables.suite import Row, Suite
 from made_up_runs import write_run
@@ -69,7 +69,7 @@ def test_curves_are_means_over_seeds_with_all_that_seeds_cover(tmp_path: Path) -
     jobs = [job(tmp_path, "RS", seed) for seed in range(3)]
     figure = FIGURES["curves"](finished_rows(jobs))
     (line,) = figure.axes[0].lines
-    by_seed = np.array([list(map_after_tasks(lines).values()) for lines in finished_rows(jobs)[0].histories])
+    by_seed = np.array([list(map_after_tasks(record).values()) for record in finished_rows(jobs)[0].records])
     np.testing.assert_allclose(line.get_ydata(), by_seed.mean(axis=0))
     (band,) = figure.axes[0].collections
     heights = band.get_paths()[0].vertices[:, 1]
@@ -143,8 +143,8 @@ def test_a_grid_of_two_settings_has_a_curve_for_each_value_of_the_other(tmp_path
         for memory in ("reservoir", "prs")
     ]
     found = dependences(finished_rows(jobs))
-    assert list(found) == ["memory_images"], "names have no place on an axis"
-    assert list(found["memory_images"]) == ["memory reservoir", "memory prs"]
+    assert list(found) == ["memory.images"], "names have no place on an axis"
+    assert list(found["memory.images"]) == ["memory reservoir", "memory prs"]
     figure = FIGURES["dependence"](finished_rows(jobs))
     assert figure.axes[0].get_xscale() == "log"
 
@@ -152,18 +152,18 @@ def test_a_grid_of_two_settings_has_a_curve_for_each_value_of_the_other(tmp_path
 def test_rows_are_told_apart_by_colour_or_mark() -> None:
     kinds: Sequence[Any] = ["baseline"] * 11 + ["ours"] * 2 + ["bound"] * 2
     rows = [Row(name=f"row {number}", method="rs", kind=kind) for number, kind in enumerate(kinds)]
-    found = looks(rows)
+    found = row_styles(rows)
     assert len({(look.colour, look.marker) for look in found.values()}) == len(rows)
 
 
 def test_names_stay_below_the_title() -> None:
-    assert lowered([0.2, 0.95, 1.1, 1.0], 0.1, 1.0) == pytest.approx([0.2, 0.8, 1.0, 0.9])
-    assert lowered([0.2, 0.5], 0.1, 1.0) == [0.2, 0.5]
+    assert spread_labels([0.2, 0.95, 1.1, 1.0], 0.1, high=1.0) == pytest.approx([0.2, 0.8, 1.0, 0.9])
+    assert spread_labels([0.2, 0.5], 0.1, high=1.0) == [0.2, 0.5]
 
 
 @given(st.lists(st.floats(0, 100), min_size=1, max_size=20), st.floats(0.1, 10))
 def test_names_are_moved_apart_and_keep_their_order(heights: list[float], gap: float) -> None:
-    places = spread_out(heights, gap)
+    places = spread_labels(heights, gap)
     order = np.argsort(heights, kind="stable")
     assert (np.diff(np.array(places)[order]) >= gap * (1 - 1e-6)).all()
     assert np.isclose(np.mean(places), np.mean(heights)), "and are on the whole where they belong"
@@ -239,6 +239,7 @@ def test_a_figure_that_no_run_has_leaves_an_empty_panel(tmp_path: Path) -> None:
     for one in jobs:
         file = one.folder / "summary.json"
         summary = json.loads(file.read_text())
-        summary["last"]["map"] = summary["average"]["map"] = None
+        for result in summary["tasks"]:
+            result["scores"]["map"] = None
         file.write_text(json.dumps(summary))
     assert len(draw_figures(["dependence"], jobs, tmp_path)) == 2

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from click.testing import Result
 
-from cuter.show.table_page import _headline
+from cuter.show.suite_tables import suite_headline
 from made_up_runs import Page
 
 from .test_tables import made_up
@@ -37,19 +37,19 @@ def test_the_page_holds_the_table_and_all_that_belongs_to_it(figures: None, pape
 
 
 def test_the_headline_tells_who_is_first() -> None:
-    assert _headline(made_up()) == "average mAP: CUTER 85.1 ± 1.0 first, then A_B 81.2 ± 2.0."
+    assert suite_headline(made_up()) == "average mAP: CUTER 85.1 ± 1.0 first, then A_B 81.2 ± 2.0."
     nothing = made_up()
     nothing.figures.clear()
-    assert "finished yet" in _headline(nothing)
+    assert "finished yet" in suite_headline(nothing)
 
 
 def test_the_headline_names_rows_that_are_level() -> None:
     level = made_up(seeds=1)
     for row in ("RS", "A_B", "CUTER"):
         level.figures[row, 0]["average.map"] = 0.0
-    assert _headline(level) == "average mAP: RS 0.0 and A_B 0.0 and CUTER 0.0, all level."
+    assert suite_headline(level) == "average mAP: RS 0.0 and A_B 0.0 and CUTER 0.0, all level."
     del level.figures["RS", 0], level.figures["A_B", 0]
-    assert _headline(level) == "average mAP: CUTER 0.0."
+    assert suite_headline(level) == "average mAP: CUTER 0.0."
 
 
 def test_a_table_of_nothing_finished_is_a_page_nevertheless(paper: Paper, tmp_path: Path) -> None:

@@ -14,14 +14,17 @@ from typer.testing import CliRunner
 from cuter.cli import app
 from cuter.errors import ConfigError
 from cuter.runs.config import RunConfig
+from cuter.runs.record import read_record
 from cuter.settings import validated
 from cuter.show.figures import draw
+from cuter.tables.columns import COLUMNS, read_figures
 from cuter.tables.jobs import Job, portable_digest
 from cuter.tables.results_folder import keep_result, read_results_folder
 from cuter.tables.suite import Row
 from made_up_runs import write_run
 
 from .conftest import SETTINGS, table_of
+from .test_figures import job as finished_job
 
 Paper = Callable[..., Result]
 TWO = ["--only", "RS", "--only", "CUTER"]
@@ -42,7 +45,7 @@ def sketches(figures: None, monkeypatch: pytest.MonkeyPatch) -> None:
             file.write_text("<svg></svg>")
         return files
 
-    monkeypatch.setattr(draw, "save", save)
+    monkeypatch.setattr(draw, "save_figure", save)
 
 
 @pytest.fixture
@@ -124,7 +127,7 @@ def test_no_file_names_a_place_of_this_machine(made: Path, tmp_path: Path) -> No
 def test_what_a_file_says_is_what_the_table_has(paper: Paper, made: Path, tmp_path: Path) -> None:
     (tmp_path / "out").rename(tmp_path / "gone")
     changed = json.loads(files(made)[0].read_text())
-    changed["summary"]["average"]["map"] = 99.5
+    changed["tests"][0]["test"]["scores"]["map"] = 99.5
     files(made)[0].write_text(json.dumps(changed))
     assert paper("voc", "--seeds", 1, *TWO, "--jobs", 0, "--results", made).exit_code == 0
     assert "| CUTER | 1 | **99.5** (82.07)" in table_of(tmp_path / "out")
@@ -180,7 +183,7 @@ def test_a_damaged_or_foreign_file_is_named_before_anything_begins(
 
 def test_a_file_that_says_something_else_is_not_replaced(paper: Paper, made: Path, tmp_path: Path) -> None:
     changed = json.loads(files(made)[0].read_text())
-    changed["summary"]["average"]["map"] = 99.5
+    changed["tests"][0]["test"]["scores"]["map"] = 99.5
     files(made)[0].write_text(json.dumps(changed))
     done = paper("voc", "--seeds", 3, *TWO, "--results", made)
     assert f"{files(made)[0]} has other figures of CUTER, seed 0 than" in str(done.exception)
@@ -258,3 +261,16 @@ def test_a_node_of_a_cluster_is_not_named(tmp_path: Path) -> None:
 def test_what_is_measured_without_learning_has_no_results_of_runs(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, ["paper", "fiedler", "--backbone", "toybox", "--results", str(tmp_path)])
     assert "--results has no effect" in str(done.exception)
+
+
+def test_a_file_gives_the_same_record_as_the_folder(tmp_path: Path) -> None:
+    here = finished_job(tmp_path, "RS", seed=1)
+    keep_result(here, tmp_path / "results")
+    (kept,) = read_results_folder(tmp_path / "results").attach([here])
+    assert kept.kept is not None
+    for part in ("results", "summary", "memory", "localisation", "memory_items", "images_per_second", "environment"):
+        assert getattr(kept.record, part) == getattr(here.record, part), part
+    whole = read_record(here.folder)
+    figures = read_figures(whole, tuple(COLUMNS))
+    assert read_figures(kept.record, tuple(COLUMNS)) == read_figures(here.record, tuple(COLUMNS)) == figures
+    assert whole.steps == 20, "the folder has the steps, too"

@@ -100,9 +100,7 @@ def test_names_that_differ_in_capitals_alone_are_two_rows() -> None:
 def test_a_combination_without_sense_is_named_and_can_be_left_out(tmp_path: Path) -> None:
     grid = parse_grid(["method=rs,cuter+fiedler", "regulariser.weight=0.2"])
     sweep = make_sweep(grid, None, BASE, 1, [])
-    with pytest.raises(
-        ConfigError, match=r"row method rs, regulariser\.weight 0\.2 of .*: unknown setting"
-    ):
+    with pytest.raises(ConfigError, match=r"row method rs, regulariser\.weight 0\.2 of .*: unknown setting"):
         plan_jobs(sweep.suite, sweep.request, tmp_path)
     sweep = make_sweep(grid, None, BASE, 1, ["method rs, regulariser.weight 0.2"])
     (job,) = plan_jobs(sweep.suite, sweep.request, tmp_path)

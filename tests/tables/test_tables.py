@@ -8,10 +8,13 @@ import pytest
 from rich.console import Console
 from scipy import stats
 
+from cuter.measure.metrics import FIGURES as FIGURE_NAMES
+from cuter.measure.metrics import Scores
+from cuter.measure.protocol import TaskResult
+from cuter.runs.record import RunRecord
 from cuter.settings import validated
-from cuter.show import table_formats as tables
-from cuter.show.table_page import _table
-from cuter.tables.cells import interval_caution
+from cuter.show import suite_tables as tables
+from cuter.show.suite_tables import interval_caution
 from cuter.tables.columns import read_figures
 from cuter.tables.orderings import orderings
 from cuter.tables.results import Results
@@ -60,7 +63,7 @@ def made_up(seeds: int = 3) -> Results:
 
 
 def test_latex_marks_the_best_and_the_second_but_no_bound() -> None:
-    lines = tables.latex(made_up()).splitlines()
+    lines = tables.suite_latex(made_up()).splitlines()
     rows = [line for line in lines if line.endswith("\\\\")]
     assert rows[0] == "Method & average mAP & last mAP & items \\\\"
     assert rows[1] == ("RS & 81.0$\\pm$1.0 {\\scriptsize(70.00)} & 61.0$\\pm$1.0 {\\scriptsize(60.00)} & 300 \\\\")
@@ -74,7 +77,7 @@ def test_latex_marks_the_best_and_the_second_but_no_bound() -> None:
 
 
 def test_markdown_has_figures_differences_and_orderings() -> None:
-    text = tables.markdown(made_up())
+    text = tables.suite_markdown(made_up())
     assert "| CUTER | 3 | **85.1 ± 1.0** (80.00) | <u>62.1 ± 1.0</u> | 300 |" in text
     assert "| CUTER | +4.1 [+3.8, +4.4] | +1.1 [+0.8, +1.4] |" in text
     assert "mAP, classes without a positive left out" in text
@@ -102,7 +105,7 @@ def test_a_baseline_that_is_compared_with_nobody_has_no_ordering() -> None:
 
 
 def test_one_seed_gives_the_difference_and_says_what_it_cannot() -> None:
-    text = tables.markdown(made_up(seeds=1))
+    text = tables.suite_markdown(made_up(seeds=1))
     assert "| average mAP | CUTER > RS by 10.00 | +4.0 | one seed cannot tell |" in text
     assert "±" not in text.split("## Differences")[0].split("\n\n")[2]  # the table itself
     assert "intervals are given from two seeds on" in interval_caution(made_up(seeds=1))
@@ -143,15 +146,15 @@ def test_a_comparison_rests_on_the_seeds_that_both_have() -> None:
 
 def test_nothing_is_said_of_the_best_where_no_column_has_one() -> None:
     unranked = replace(made_up(), suite=SUITE.model_copy(update={"columns": ("items",)}))
-    assert "Best in bold" in tables.markdown(made_up())
-    assert "Best in bold" not in tables.markdown(unranked)
+    assert "Best in bold" in tables.suite_markdown(made_up())
+    assert "Best in bold" not in tables.suite_markdown(unranked)
 
 
 def test_speeds_name_the_machines_they_were_measured_on() -> None:
     one = replace(made_up(), surroundings=("cpu, 2 of 2 cores, Linux",))
-    assert "Speeds were measured on cpu, 2 of 2 cores, Linux." in tables.markdown(one)
+    assert "Speeds were measured on cpu, 2 of 2 cores, Linux." in tables.suite_markdown(one)
     two = replace(one, surroundings=(*one.surroundings, "Some GPU, 8 of 8 cores, Linux"))
-    assert "and on Some GPU, 8 of 8 cores, Linux, so that they can't be compared." in tables.markdown(two)
+    assert "and on Some GPU, 8 of 8 cores, Linux, so that they can't be compared." in tables.suite_markdown(two)
 
 
 def test_rows_that_look_the_same_are_level() -> None:
@@ -168,15 +171,15 @@ def test_where_all_are_level_none_is_best() -> None:
         for seed in range(3):
             results.figures[row, seed]["last.map"] = 0.04 * (seed == 1)
     assert results.places("last.map") == {}
-    shown = tables.markdown(results).split("## Differences")[0]
+    shown = tables.suite_markdown(results).split("## Differences")[0]
     assert ["0.0 ± 0.0" in line.split("|")[4] for line in shown.splitlines() if line.startswith("| CUTER")] == [True]
     assert "**0.0" not in shown
     assert "<u>0.0" not in shown
     assert "**85.1 ± 1.0**" in shown, "the other column has a best"
-    written = tables.latex(results)
+    written = tables.suite_latex(results)
     assert "{0.0" not in written
     assert "\\textbf{85.1" in written
-    assert not any(cell["place"] for kind in _table(results)["kinds"] for row in kind for cell in row["cells"][1:])
+    assert not any(cell.rank for row in tables.figure_table(results).rows for cell in row.cells[3:])
 
 
 def test_a_row_alone_is_not_the_best() -> None:
@@ -188,7 +191,7 @@ def test_a_row_alone_is_not_the_best() -> None:
 
 
 def test_comma_separated_values_are_not_rounded() -> None:
-    rows = list(csv.DictReader(io.StringIO(tables.comma_separated(made_up()))))
+    rows = list(csv.DictReader(io.StringIO(tables.suite_csv(made_up()))))
     assert len(rows) == 12
     cuter = next(row for row in rows if (row["row"], row["column"]) == ("CUTER", "average.map"))
     assert float(cuter["mean"]) == pytest.approx(255.2 / 3)
@@ -198,7 +201,7 @@ def test_comma_separated_values_are_not_rounded() -> None:
 
 def test_the_terminal_shows_published_figures_below_ours() -> None:
     console = Console(width=80, record=True, file=io.StringIO())
-    for table in tables.terminal(made_up()):
+    for table in tables.suite_terminal(made_up()):
         console.print(table)
     lines = console.export_text().splitlines()
     at = next(number for number, line in enumerate(lines) if line.strip().startswith("CUTER"))
@@ -212,7 +215,7 @@ def test_narrow_terminals_cut_no_digit_and_no_name(width: int) -> None:
     text = {}
     for letters in (width, 300):
         console = Console(width=letters, record=True, file=io.StringIO())
-        for table in tables.terminal(made_up()):
+        for table in tables.suite_terminal(made_up()):
             console.print(table)
         text[letters] = console.export_text()
     assert max(map(len, text[width].splitlines())) <= width
@@ -223,7 +226,11 @@ def test_narrow_terminals_cut_no_digit_and_no_name(width: int) -> None:
 
 
 def test_figures_with_regions_are_read_where_a_run_has_them() -> None:
-    whole = {"last": {"map": 70.0}}
-    assert read_figures(whole, [{}], ("last.map", "regions.last.map")) == {"last.map": 70.0, "regions.last.map": None}
-    both = whole | {"regions": {"last": {"map": 71.0}}}
-    assert read_figures(both, [{}], ("last.map", "regions.last.map")) == {"last.map": 70.0, "regions.last.map": 71.0}
+    columns = ("last.map", "regions.last.map")
+    scores = Scores(dict.fromkeys(FIGURE_NAMES, 70.0), (70.0,))
+    whole = TaskResult(0, "task", ("cat",), scores, images=3)
+    record = RunRecord(lines=[{"test": whole.as_dict()}])
+    assert read_figures(record, columns) == {"last.map": 70.0, "regions.last.map": None}
+    both = replace(whole, region_scores=Scores(dict.fromkeys(FIGURE_NAMES, 71.0), (71.0,)))
+    record = RunRecord(lines=[{"test": both.as_dict()}])
+    assert read_figures(record, columns) == {"last.map": 70.0, "regions.last.map": 71.0}

@@ -70,7 +70,7 @@ def assess(
                 seed=seed,
                 device=device,
                 progress=lambda done, total: bar.update(row, completed=done, total=total),
-                tell=say,
+                say=say,
             )
     except KeyboardInterrupt:
         say(f"Stopped. What was finished is in {folder}" if folder.exists() else "Stopped before a row was finished")

@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import Progress
 
 from cuter.cli.common import console, say
 from cuter.errors import ConfigError, UnknownNameError
 from cuter.registry import did_you_mean
+from cuter.settings import flattened
 from cuter.show.narrow import show
+from cuter.show.progress_line import counting
 
 if TYPE_CHECKING:
     from cuter.show.assessment_table import Assessed
-    from cuter.show.make_table import Order
+    from cuter.show.make_table import TableJob
     from cuter.tables.execute.execute import Failure, Place
 
 
@@ -110,7 +111,7 @@ def paper(
         raise ConfigError("name a table; 'cuter paper --list' tells which there are")
     with console.status("loading"):
         from cuter.show.assessment_table import assessment_names, prepare_assessment
-        from cuter.show.make_table import place_of, prepare
+        from cuter.show.make_table import executor_of, prepare
         from cuter.tables.jobs import Request, parse_settings
         from cuter.tables.suite import load_suite, suite_names
 
@@ -130,21 +131,21 @@ def paper(
         )
         asked = prepare_assessment(name, request, backbone or [], out) if assessed else None
     if asked is not None:
-        obey_assessment(asked, print_json, dry_run=dry_run, only_table=jobs == 0)
+        execute_assessment(asked, print_json, dry_run=dry_run, only_table=jobs == 0)
         return
 
-    def find_runs(place: Place) -> Order:
-        order = prepare(name, request, backbone or [], out, place=place, at_once=jobs, results=results)
-        _tell_what_is_not_set(order)
-        for line in order.results.lines(order.jobs) if order.results else ():
+    def find_runs(place: Place) -> TableJob:
+        table = prepare(name, request, backbone or [], out, place=place, at_once=jobs, results=results)
+        _tell_what_is_not_set(table)
+        for line in table.results.lines(table.jobs) if table.results else ():
             say(line)
-        return order
+        return table
 
-    obey(find_runs, place_of(device, ray if jobs != 0 else None), dry_run, print_json)
+    execute(find_runs, executor_of(device, ray if jobs != 0 else None), dry_run, print_json)
 
 
-def obey(
-    find_runs: Callable[[Place], Order], where: AbstractContextManager[Place], dry_run: bool, print_json: bool
+def execute(
+    find_runs: Callable[[Place], TableJob], where: AbstractContextManager[Place], dry_run: bool, print_json: bool
 ) -> None:
     """Carry out what is asked for and make the table, or only tell what it would cost."""
     from cuter.runs.stopping import Interrupted
@@ -152,20 +153,20 @@ def obey(
 
     with where as place:
         with console.status("loading"):
-            order = find_runs(place)
+            table = find_runs(place)
         if dry_run:
-            for line in making.tell_what_is_left(order, console):
+            for line in making.show_what_is_left(table, console):
                 say(line)
             return
-        making.keep_results(order)  # before hours are spent: a file that says something else is an error
+        making.keep_results(table)  # before hours are spent: a file that says something else is an error
         try:
-            failures = making.run_what_is_left(order, console) if order.at_once else []
+            failures = making.run_what_is_left(table, console) if table.at_once else []
         except Interrupted:
-            done = sum(job.summary is not None for job in order.unique)
-            say(f"Stopped with {done} of {len(order.unique)} runs finished. Go on with:  {_command()}")
+            done = sum(job.summary is not None for job in table.unique)
+            say(f"Stopped with {done} of {len(table.unique)} runs finished. Go on with:  {_command()}")
             raise typer.Exit(130) from None
-    record = making.make_table(order, console, _portable_command())
-    say(f"The table is in {order.folder}")
+    record = making.make_table(table, console, _portable_command())
+    say(f"The table is in {table.folder}")
     if print_json:
         typer.echo(json.dumps(record))
     _report(failures)
@@ -173,7 +174,7 @@ def obey(
         raise typer.Exit(1)
 
 
-def obey_assessment(asked: Assessed, print_json: bool, *, dry_run: bool, only_table: bool) -> None:
+def execute_assessment(asked: Assessed, print_json: bool, *, dry_run: bool, only_table: bool) -> None:
     """Assess what is not assessed yet and make table and figure; or the table alone; or only tell what is left."""
     from cuter.show.assess_report import assessment_table
     from cuter.show.assessment_table import carry_out_assessment, write_assessment
@@ -184,9 +185,8 @@ def obey_assessment(asked: Assessed, print_json: bool, *, dry_run: bool, only_ta
         return
     if not only_table:
         try:
-            with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
-                row = bar.add_task("assessing", total=None)
-                carry_out_assessment(asked, lambda done, total: bar.update(row, completed=done, total=total), say)
+            with counting(console, "assessing") as progress:
+                carry_out_assessment(asked, progress, say)
         except KeyboardInterrupt:
             say(f"Stopped. Go on with:  {_command()}")
             raise typer.Exit(130) from None
@@ -230,9 +230,9 @@ def _report(failures: list[Failure]) -> None:
         say(f"{len(failures)} runs failed. To try them again:  {_command()}")
 
 
-def _tell_what_is_not_set(order: Order) -> None:
-    for row in {job.row.name: job.row for job in order.jobs}.values():
-        if kept := sorted(row.options.keys() & order.request.settings.keys()):
+def _tell_what_is_not_set(table: TableJob) -> None:
+    for row in {job.row.name: job.row for job in table.jobs}.values():
+        if kept := sorted(flattened(row.options).keys() & flattened(table.request.settings).keys()):
             say(f"{row.name} keeps its own {', '.join(kept)}, whatever --set says")
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from cuter.cli.common import console
-from cuter.cli.paper import DryRun, Jobs, PrintJson, Ray, obey
+from cuter.cli.paper import DryRun, Jobs, PrintJson, Ray, execute
 from cuter.cli.settings_options import typed_settings
 
 
@@ -42,13 +42,13 @@ def sweep(
         --grid memory.images=300,1000
     """
     with console.status("loading"):
-        from cuter.show.make_table import order, place_of
+        from cuter.show.make_table import executor_of, plan_table
         from cuter.tables.sweep import make_sweep, parse_grid
 
         wanted = make_sweep(parse_grid(grid), config, typed_settings(ctx), seeds, skip or [])
-    obey(
-        lambda place: order(wanted.suite, wanted.request, out, wanted.suite.name, place=place, at_once=jobs),
-        place_of(wanted.request.device, ray if jobs != 0 else None),
+    execute(
+        lambda place: plan_table(wanted.suite, wanted.request, out, wanted.suite.name, place=place, at_once=jobs),
+        executor_of(wanted.request.device, ray if jobs != 0 else None),
         dry_run,
         print_json,
     )

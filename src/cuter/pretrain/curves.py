@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from cuter.runs.history import Line, read_metrics
-from cuter.show.run_pictures import BLUE, DARK, GREY, LARGE, MEDIUM, ORANGE, SMALL, VERMILION
+from cuter.runs.record import Line, read_metrics
+from cuter.show.style import BLUE, DARK, GREY, MEDIUM, ORANGE, SMALL, VERMILION, new_figure, spread_labels, tidy
 
 POINTS = 100  # of a curve: each is the mean of some steps
 
@@ -19,8 +19,6 @@ Curves = Mapping[str, tuple[str, Sequence[float], Sequence[float]]]  # by name: 
 
 def draw_curves(folder: Path, prototypes: int) -> None:
     """Draw curves.png into the folder of a pre-training."""
-    from matplotlib.figure import Figure
-
     lines = read_metrics(folder / "metrics.jsonl")
     learned, scores = ([line for line in lines if kind in line] for kind in ("loss", "score"))
     output = {"loss": BLUE, "entropy": ORANGE, "diversity": VERMILION}
@@ -34,7 +32,7 @@ def draw_curves(folder: Path, prototypes: int) -> None:
         ("Score, percent", {label: curve for label, curve in found.items() if curve[1]}, None),
     ]
     panels = [panel for panel in panels if panel[1]]
-    figure = Figure(figsize=(3.6 * len(panels), 3), dpi=200, layout="constrained")
+    figure = new_figure(3.6 * len(panels), 3)
     for axes, (title, curves, top) in zip(figure.subplots(1, len(panels)), panels, strict=True):
         _draw(axes, title, curves, top)
     first, highest = figure.axes[0], math.log(prototypes)
@@ -62,18 +60,13 @@ def _scored(
 
 def _draw(axes: Any, title: str, curves: Curves, top: float | None) -> None:
     """Draw curves from 0, so that a small change looks small, each with its name and its last value."""
-    by_height = sorted(curves.items(), key=lambda curve: curve[1][2][-1])
     highest = top or 1.2 * max(max(values) for _, _, values in curves.values())
-    place = -math.inf
-    for name, (colour, steps, values) in by_height:
+    heights = spread_labels([values[-1] for _, _, values in curves.values()], highest / 15, low=0)
+    for (name, (colour, steps, values)), height in zip(curves.items(), heights, strict=True):
         axes.plot(steps, values, color=colour, linewidth=1.2, marker="o" if len(steps) <= 20 else "", markersize=3)
-        place = max(place + highest / 15, values[-1])  # labels of curves that end together must not meet
         label = f"{values[-1]:.3g} {name}".strip()
         look = {"textcoords": "offset points", "va": "center", "color": colour, "fontsize": MEDIUM}
-        axes.annotate(label, (steps[-1], place), (6, 0), annotation_clip=False, **look)
+        axes.annotate(label, (steps[-1], height), (6, 0), annotation_clip=False, **look)
     axes.set_xlim(0, None)
     axes.set_ylim(0, highest)
-    axes.set_xlabel("step", fontsize=MEDIUM)
-    axes.tick_params(labelsize=SMALL)
-    axes.set_title(title, loc="left", fontsize=LARGE - 2)
-    axes.spines[["top", "right"]].set_visible(False)
+    tidy(axes, title, xlabel="step")

@@ -6,10 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
 
-from rich.table import Table
-
 from cuter.measure.throughput import Meter
-from cuter.show.progress_line import Live
+from cuter.show.narrow import FoldedTable
+from cuter.show.progress_line import ProgressLine
+from cuter.show.table import plain_table, terminal
 
 # Short for a heading, and how to show a value.
 FIGURES = {
@@ -25,11 +25,11 @@ FIGURES = {
 }
 
 
-class PretrainDisplay(Live):
+class PretrainDisplay(ProgressLine):
     """Shows the progress of pre-training on a console."""
 
     def begin(self, images_left: int, images_total: int) -> None:
-        """Tell how many images there are to learn from."""
+        """Set how many images there are to learn from."""
         self.left = images_left
         self.meter = Meter()
         self.set_total(images_total, done=images_total - images_left)
@@ -52,13 +52,11 @@ class PretrainDisplay(Live):
         self.say(f"step {latest['step']}: " + "  ".join(facts))
 
 
-def score_table(scores: Sequence[Mapping[str, float]]) -> Table:
+def score_table(scores: Sequence[Mapping[str, float]]) -> FoldedTable:
     """Return a row for each score."""
     figures = [key for key in FIGURES if any(key in score for score in scores)]
-    table = Table("step", *(FIGURES[key][0] for key in figures))
-    for column in table.columns:
-        column.justify = "right"
-    for score in scores:
-        cells = [FIGURES[key][1].format(score[key]) if key in score else "" for key in figures]
-        table.add_row(str(score["step"]), *cells)
-    return table
+    rows = [
+        [str(score["step"]), *(FIGURES[key][1].format(score[key]) if key in score else "" for key in figures)]
+        for score in scores
+    ]
+    return terminal(plain_table(["step", *(FIGURES[key][0] for key in figures)], rows, text_columns=0), boxed=True)

@@ -33,7 +33,6 @@ from cuter.settings import (
 )
 from cuter.stream.datasets import DATASETS
 
-
 NOWHERE = {"dataset": "toybox", "backbone": "", "tasks": ""}  # stand for required fields that a configuration lacks
 
 

@@ -43,7 +43,7 @@ def assess(
     seed: int = 0,
     device: str = "auto",
     progress: Progress = lambda done, total: None,
-    tell: Callable[[str], None] = lambda line: None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> dict[str, Any]:
     """Assess each backbone with each kind of `features` (by default those of its cut) on the same draw of images.
 
@@ -74,7 +74,7 @@ def assess(
     with results_folder(out):
         for number, (name, kind) in enumerate(wanted):
             localiser = Localiser.load(name, kind).to(place)
-            tell(f"{number + 1}/{len(wanted)}  {cut_summary(localiser)}")
+            say(f"{number + 1}/{len(wanted)}  {cut_summary(localiser)}")
             seen, thumbnails = Seen(), list[tuple[Image.Image, str]]()
             for photos in read_photos([sample.path for sample in samples], localiser.backbone.image_size):
                 _look_at_photos(localiser, photos, samples, seen, thumbnails, rounds=rounds, sigma=sigma)
@@ -153,7 +153,7 @@ def _look_at_photos(
 
 
 def _spearman(rows: Sequence[dict[str, Any]]) -> dict[str, float]:
-    """Return how the ranking by Fiedler value goes with those by AP50 and CorLoc, where rows are enough to tell."""
+    """Return how the ranking by Fiedler value goes with those by AP50 and CorLoc, where rows are enough."""
     correlations = {
         figure: rank_correlation([row["fiedler"] for row in rows], [row[figure] for row in rows])
         for figure in ("ap50", "corloc")

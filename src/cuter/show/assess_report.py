@@ -4,49 +4,42 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
-
-from rich.text import Text
 
 from cuter.show.fonts import writable
 from cuter.show.narrow import FoldedTable
-from cuter.show.pictures import Box, overlap
+from cuter.show.pictures import Box, first_free
+from cuter.show.style import BLUE, new_figure
+from cuter.show.table import Table, make_row, markdown, terminal
+
+NEAREST = 8  # points from a point to its label
 
 
 def assessment_table(report: dict[str, Any]) -> FoldedTable:
-    """Show one row a backbone, the lowest Fiedler value first, then the boxes that look at nothing."""
-    headers, rows, references = _cells(report)
-    table = FoldedTable(title=_title(report), caption="\n".join(_notes(report)), caption_justify="left")
-    for number, header in enumerate(headers):
-        table.add_column(header, justify="left" if number < 2 else "right")
-    for cells in rows:
-        table.add_row(*map(Text, cells))  # Text, because a name with brackets must not be read as markup
-    table.add_section()
-    for cells in references:
-        table.add_row(*map(Text, cells))
-    return table
+    """Show one row per backbone, the lowest Fiedler value first, then the boxes that look at nothing."""
+    return terminal(_table(report), boxed=True)
 
 
 def assessment_markdown(report: dict[str, Any]) -> str:
     """Return the same table as Markdown."""
-    headers, rows, references = _cells(report)
-    rule = ["---", "---", *["---:"] * (len(headers) - 2)]
-    lines = [f"| {' | '.join(cells)} |" for cells in (headers, rule, *rows, *references)]
-    return "\n".join([f"# {_title(report)}", "", *lines, "", *(f"- {note}" for note in _notes(report))]) + "\n"
+    table = _table(report)
+    notes = "\n".join(f"- {note}" for note in table.caption.split("\n"))
+    return f"# {table.title}\n\n{markdown(table)}\n\n{notes}\n"
 
 
-def _cells(report: dict[str, Any]) -> tuple[list[str], list[list[str]], list[list[str]]]:
-    """Return the headers, the rows and the rows of reference as text."""
+def _table(report: dict[str, Any]) -> Table:
     boxed = bool(report["reference"])
     rows = []
-    for row in report["rows"]:
-        interval = row["fiedler_interval"]
+    for one in report["rows"]:
+        interval = one["fiedler_interval"]
         reach = f" ({interval[0]:.4f} – {interval[1]:.4f})" if interval else ""
-        shares = [_percent(row["corloc"]), _percent(row["ap50"])] if boxed else []
-        rows.append([row["name"], row["settings"]["features"], f"{row['fiedler']:.4f}{reach}", *shares])
-    references = [[name, "", "", _percent(share), ""] for name, share in report["reference"].items()]
-    return ["backbone", "features", "Fiedler value (95 % CI)", *(["CorLoc", "AP50"] if boxed else [])], rows, references
+        shares = [_percent(one["corloc"]), _percent(one["ap50"])] if boxed else []
+        rows.append(make_row(one["name"], one["settings"]["features"], f"{one['fiedler']:.4f}{reach}", *shares))
+    references = report["reference"].items()
+    rows += [make_row(name, "", "", _percent(share), "", section="references") for name, share in references]
+    head = ("backbone", "features", "Fiedler value (95 % CI)", *(["CorLoc", "AP50"] if boxed else []))
+    return Table(head, tuple(rows), _title(report), "\n".join(_notes(report)), text_columns=2)
 
 
 def _title(report: dict[str, Any]) -> str:
@@ -75,15 +68,14 @@ def _percent(share: float) -> str:
 def plot(rows: Sequence[dict[str, Any]]) -> Any:
     """Return a figure of matplotlib: AP50 over the average Fiedler value, with a label for each row."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(8, 5.5), dpi=150, layout="constrained")
+    figure = new_figure(8, 5.5, dpi=150)
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     bars = [row["fiedler_interval"] or [row["fiedler"]] * 2 for row in rows]
     for row, (low, high) in zip(rows, bars, strict=True):
         reach = [[row["fiedler"] - low], [high - row["fiedler"]]]
-        axes.errorbar(row["fiedler"], 100 * row["ap50"], xerr=reach, fmt="o", color="#0072b2", capsize=4)
+        axes.errorbar(row["fiedler"], 100 * row["ap50"], xerr=reach, fmt="o", color=BLUE, capsize=4)
     axes.set_xlabel("average Fiedler value with its 95 % confidence interval (lower: easier to cut)")
     axes.set_ylabel("AP50 of the cut-outs, percent")
     axes.margins(0.25)
@@ -108,15 +100,19 @@ def _label_point(axes: Any, row: dict[str, Any], taken: Sequence[Box]) -> Box:
     ground = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 1}  # hides lines of other labels
     text = axes.annotate(label, point, (0, 0), textcoords="offset points", fontsize=9, bbox=ground, zorder=4)
     room = axes.get_window_extent().extents
-    for distance, turn in itertools.product(range(8, 200, 12), range(12)):
-        angle = math.pi / 2 - turn * math.pi / 6  # above first, since error bars are on the sides
-        offset = (distance * math.cos(angle), distance * math.sin(angle))
-        text.set(position=offset, ha=_beyond(offset[0], "left", "right"), va=_beyond(offset[1], "bottom", "top"))
-        place: Box = tuple(text.get_window_extent().padded(4).extents)
-        inside = room[0] <= place[0] and room[1] <= place[1] and place[2] <= room[2] and place[3] <= room[3]
-        if inside and not any(overlap(place, other) for other in taken):
-            break
-    if distance > 8:
+
+    def places() -> Iterator[Box]:
+        for distance, turn in itertools.product(range(NEAREST, 200, 12), range(12)):
+            angle = math.pi / 2 - turn * math.pi / 6  # above first, since error bars are on the sides
+            x, y = distance * math.cos(angle), distance * math.sin(angle)
+            text.set(position=(x, y), ha=_beyond(x, "left", "right"), va=_beyond(y, "bottom", "top"))
+            place: Box = tuple(text.get_window_extent().padded(4).extents)
+            if room[0] <= place[0] and room[1] <= place[1] and place[2] <= room[2] and place[3] <= room[3]:
+                yield place
+
+    place = first_free(places(), taken) or tuple(text.get_window_extent().padded(4).extents)
+    offset = text.get_position()
+    if math.hypot(*offset) > NEAREST + 1:
         line = {"arrowstyle": "-", "color": "0.6", "linewidth": 0.8, "shrinkA": 0, "shrinkB": 5}
         axes.annotate("", point, offset, textcoords="offset points", arrowprops=line, zorder=3)
     return place

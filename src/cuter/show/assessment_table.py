@@ -21,8 +21,8 @@ from cuter.settings import validated
 from cuter.show.assess import assess, combine
 from cuter.show.assess_report import assessment_markdown, plot
 from cuter.show.cutting import Progress
-from cuter.show.figures.draw import save
-from cuter.show.table_folder import made_by, stamp
+from cuter.show.style import save_figure
+from cuter.show.suite_folder import made_by, stamp
 from cuter.storage import write_json, write_text
 from cuter.stream.datasets import load_dataset
 from cuter.tables.execute.lockfile import claim, owner
@@ -98,7 +98,7 @@ def prepare_assessment(name: str, request: Request, backbones: Sequence[str], ou
     return Assessed(name, what, request, tuple(dict.fromkeys(backbones)), out.expanduser().resolve())
 
 
-def carry_out_assessment(asked: Assessed, progress: Progress, tell: Callable[[str], None]) -> None:
+def carry_out_assessment(asked: Assessed, progress: Progress, say: Callable[[str], None]) -> None:
     """Assess all backbones that are not assessed yet, one after the other; a stop costs the one under way."""
     what = asked.what
     left = [backbone for backbone in asked.backbones if asked.finished(backbone) is None]
@@ -106,10 +106,10 @@ def carry_out_assessment(asked: Assessed, progress: Progress, tell: Callable[[st
         return
     dataset = load_dataset(what.dataset, asked.request.data_root, **what.dataset_options)
     for number, backbone in enumerate(left):
-        tell(f"{backbone} ({number + 1} of {len(left)})")
+        say(f"{backbone} ({number + 1} of {len(left)})")
         place = asked.place(backbone)
         unfinished = place.with_name(f".{place.name}")
-        with _claimed(place.with_name(f".{place.name}.lock"), tell):
+        with _claimed(place.with_name(f".{place.name}.lock"), say):
             if asked.finished(backbone) is not None:
                 continue  # somebody else has done it meanwhile
             shutil.rmtree(unfinished, ignore_errors=True)  # of an earlier stop
@@ -128,10 +128,10 @@ def carry_out_assessment(asked: Assessed, progress: Progress, tell: Callable[[st
 
 
 @contextmanager
-def _claimed(path: Path, tell: Callable[[str], None]) -> Iterator[None]:
+def _claimed(path: Path, say: Callable[[str], None]) -> Iterator[None]:
     """Hold a lock; as long as somebody else has it, wait."""
     if (lock := claim(path)) is None:
-        tell(f"{owner(path)} is at it; waiting")
+        say(f"{owner(path)} is at it; waiting")
         while lock is None:
             time.sleep(PAUSE)
             lock = claim(path)
@@ -149,5 +149,5 @@ def write_assessment(asked: Assessed, command: str) -> dict[str, Any] | None:
     write_json(asked.folder / "results.json", report)
     write_text(asked.folder / "table.md", f"{assessment_markdown(report)}\n{made_by(report)}")
     if report["reference"]:
-        save(plot(report["rows"]), asked.folder / "fiedler-ap50")
+        save_figure(plot(report["rows"]), asked.folder / "fiedler-ap50")
     return report

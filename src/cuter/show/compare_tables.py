@@ -4,23 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rich import box
-from rich.table import Table
 from rich.text import Text
 
-from cuter.show.compare import Comparison, listed
-from cuter.show.compare_figures import ClassPrecision
+from cuter.show.compare import ClassPrecision, Comparison, listed
 from cuter.show.narrow import FoldedTable
-from cuter.show.report.classes import signed
-from cuter.show.report.provenance import shown
-from cuter.show.report.terminal import CAPTION, comparison_table
+from cuter.show.report.provenance import value_table
+from cuter.show.run_tables import CAPTION, comparison_table
+from cuter.show.table import number, plain_table, signed, terminal
 
 MOST_CLASSES = 30  # rows of AP
 MOST_COUNTS = 10  # rows of what memory holds by class
 CHANCE = " To first: the difference to the first run. Each is one run, so small differences may be chance."
 
 # Sentences stand below tables, not in their captions, which would be as narrow as the tables.
-Parts = Iterator[Table | Text]
+Parts = Iterator[FoldedTable | Text]
 
 
 def compare_tables(found: Comparison) -> Parts:
@@ -38,23 +35,21 @@ def _settings(found: Comparison) -> Parts:
     for heading, rows in (("Settings that differ", found.settings), ("Surroundings that differ", found.surroundings)):
         if rows:
             yield _heading(heading)
-            cells = [[name, *(shown(values, label) for label in labels)] for name, values in rows.items()]
-            yield _table(["", *labels], cells)
+            values = [{name: by_run[label] for name, by_run in rows.items() if label in by_run} for label in labels]
+            yield _without_edge(terminal(value_table(labels, list(rows), values)))
     yield from (Text(f"{label}: {note.rstrip('.')}.") for label, notes in found.notes.items() for note in notes)
 
 
 def _figures(found: Comparison) -> Parts:
     yield _heading("Figures")
-    table = comparison_table(found.runs, found.compared, found.differences)
-    table.caption, table.show_edge = None, False
-    yield table
+    yield _without_edge(comparison_table(found.runs, found.compared, found.differences))
     yield Text(CAPTION + CHANCE, style="dim")
     for label, one in found.obstacles.items():
         what = "no figure but speed is compared" if one.also_last else "averages and forgetting are not compared"
-        told = [f"{label}: {what} with the first run's, because {one.reason}."]
-        told += [f"Only it was tested on {listed(one.only_here)}."] if one.only_here else []
-        told += [f"Only the first run was tested on {listed(one.only_there)}."] if one.only_there else []
-        yield Text(" ".join(told))
+        said = [f"{label}: {what} with the first run's, because {one.reason}."]
+        said += [f"Only it was tested on {listed(one.only_here)}."] if one.only_here else []
+        said += [f"Only the first run was tested on {listed(one.only_there)}."] if one.only_there else []
+        yield Text(" ".join(said))
 
 
 def _classes(found: Comparison) -> Parts:
@@ -70,17 +65,17 @@ def _classes(found: Comparison) -> Parts:
     rows = [[one.name, _task(one), *_precision(one)] for one in found.classes[:MOST_CLASSES]]
     yield _table(columns, rows, numbers_from=2)
     rest = found.classes[MOST_CLASSES:]
-    told = f" The other {len(rest):,} classes differ by at most {rest[0].largest or 0:.1f}." if rest else ""
-    yield Text(f"In percent, the largest difference first.{told}", style="dim")
+    others = f" The other {len(rest):,} classes differ by at most {rest[0].largest or 0:.1f}." if rest else ""
+    yield Text(f"In percent, the largest difference first.{others}", style="dim")
 
 
 def _precision(one: ClassPrecision) -> list[str]:
     ap = next(iter(one.ap.values()))
-    return ["–" if ap is None else f"{ap:.1f}", *map(signed, one.difference.values())]
+    return [number(ap), *map(signed, one.difference.values())]
 
 
 def _task(one: ClassPrecision) -> str:
-    """Return the task that a class came with, or one a run where it did not come with the same."""
+    """Return the task that a class came with, or one per run where it did not come with the same."""
     tasks = list(one.task.values())
     return tasks[0] if len(set(tasks)) == 1 else " / ".join(tasks)
 
@@ -112,21 +107,18 @@ def _part(count: int | None, total: int) -> str:
     return "–" if count is None or not total else f"{count:,} ({100 * count / total:.0f} %)"
 
 
-def _count(number: int | None) -> str:
-    return "–" if number is None else f"{number:,}"
+def _count(count: int | None) -> str:
+    return number(count, digits=0)
 
 
 def _heading(text: str) -> Text:
     return Text(f"\n{text}\n", style="bold")
 
 
-def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int | None = None) -> FoldedTable:
-    """Return a table; its cells are Text, because a name with brackets must not be read as markup."""
-    table = FoldedTable(box=box.SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
-    for place, name in enumerate(columns):
-        whole = place == 0 and numbers_from is None  # the name of a setting is never broken
-        is_number = numbers_from is not None and place >= numbers_from
-        table.add_column(Text(name), justify="right" if is_number else "left", overflow="fold", no_wrap=whole)
-    for row in rows:
-        table.add_row(*map(Text, row))
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]], numbers_from: int) -> FoldedTable:
+    return _without_edge(terminal(plain_table(columns, rows, text_columns=numbers_from)))
+
+
+def _without_edge(table: FoldedTable) -> FoldedTable:
+    table.caption, table.show_edge = None, False
     return table

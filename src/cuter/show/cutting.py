@@ -67,7 +67,7 @@ def cut_photos(
     """Cut images; write pictures, crops, contact sheets and regions.json into `out`; return what regions.json holds.
 
     Boxes and crops are of the original images, whatever size the backbone encodes. What can't be read is left out,
-    and told under 'unreadable'.
+    and listed under 'unreadable'.
     """
     sheets = ["contact-sheet", *(f"contact-sheet-{page}" for page in range(2, -(-len(paths) // PAGE) + 1))]
     names = file_names(paths, rounds, taken=sheets)

@@ -14,8 +14,8 @@ from cuter.runs.run import resume, start
 from cuter.settings import flattened
 from cuter.show.narrow import show
 from cuter.show.report import comparison_table, read_runs, write_report
-from cuter.show.report.run_labels import value_text, varying
 from cuter.show.run_display import RunDisplay
+from cuter.show.run_labels import value_text, varying
 
 COMPARED = ("finetune", "rs", "cuter")
 BACKBONE = "toybox"
@@ -67,7 +67,7 @@ def run_demo(
 
 
 def can_go_on(out: Path, seed: int = 0, device: str = "auto", **choices: Any) -> bool:
-    """Tell whether a demonstration of these settings was begun in a folder and is not finished.
+    """Return whether a demonstration of these settings was begun in a folder and is not finished.
 
     The choices are those of `run_demo`.
     """
@@ -113,8 +113,8 @@ def _begun(out: Path, configs: Mapping[str, RunConfig]) -> list[str]:
         asked = flattened(configs[method].dump())
         if fields := varying([saved, asked]):
             field = fields[0]
-            told = f"{field} {value_text(saved[field])}, not {value_text(asked[field])}"
-            raise ConfigError(f"{out} was begun with {told}: ask for the same, or choose another --out")
+            asked_for = f"{field} {value_text(saved[field])}, not {value_text(asked[field])}"
+            raise ConfigError(f"{out} was begun with {asked_for}: ask for the same, or choose another --out")
     return begun
 
 

@@ -100,7 +100,7 @@ def _characters(file: str) -> frozenset[int]:
 
 
 def _is_unseen(letter: str) -> bool:
-    """Tell joiners, marks of direction and variation selectors, without which a name can be read as well."""
+    """Return whether a letter is a joiner, a mark of direction or a variation selector, which nobody misses."""
     return unicodedata.category(letter) == "Cf" or unicodedata.name(letter, "").startswith("VARIATION SELECTOR")
 
 

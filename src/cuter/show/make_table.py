@@ -10,18 +10,16 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import Progress
 
 from cuter.errors import ConfigError
 from cuter.runs.stopping import Interrupted
 from cuter.runs.tracking.trackers import require_clients
 from cuter.show.figures import draw_figures
 from cuter.show.narrow import show
-from cuter.show.table_display import PaperDisplay, states_table
-from cuter.show.table_folder import write_results
-from cuter.show.table_formats import terminal
-from cuter.show.table_page import render
-from cuter.storage import write_text
+from cuter.show.progress_line import counting
+from cuter.show.suite_folder import write_page, write_results
+from cuter.show.suite_tables import suite_terminal
+from cuter.show.table_display import TableDisplay, states_table
 from cuter.tables.calibrate import calibrate, known_rates
 from cuter.tables.estimate import estimate, free_bytes
 from cuter.tables.execute.execute import Failure, Place, carry_out
@@ -36,7 +34,7 @@ MEASURING = 120  # seconds that a dry run takes at most to measure how long a st
 
 
 @dataclass(frozen=True)
-class Order:
+class TableJob:
     """A table that was asked for, with all its runs."""
 
     suite: Suite
@@ -54,7 +52,7 @@ class Order:
         return list({job.folder: job for job in self.jobs}.values())
 
 
-def place_of(device: str, address: str | None) -> AbstractContextManager[Place]:
+def executor_of(device: str, address: str | None) -> AbstractContextManager[Place]:
     """Return where runs are carried out: on the Ray cluster at an address, or on this machine."""
     if address is None:
         return nullcontext(ThisMachine(device))
@@ -72,8 +70,8 @@ def prepare(
     place: Place,
     at_once: int | None,
     results: Path | None = None,
-) -> Order:
-    """Check what is asked of one of the paper's tables and tell which runs it is made of; nothing is written.
+) -> TableJob:
+    """Check what is asked of one of the paper's tables and find the runs it is made of; nothing is written.
 
     With a results folder and nothing to run, data and backbone that are not named are those of its files.
     """
@@ -87,12 +85,14 @@ def prepare(
     named = parse_backbones(backbones, suite)
     request = replace(request, backbones=named)
     suite = suite.for_backbones(list(named))
-    made = order(suite, request, out, f"{name}-{request.scale}", place=place, at_once=at_once)
+    made = plan_table(suite, request, out, f"{name}-{request.scale}", place=place, at_once=at_once)
     return made if kept is None else replace(made, jobs=kept.attach(made.jobs), results=kept)
 
 
-def order(suite: Suite, request: Request, out: Path, folder: str, *, place: Place, at_once: int | None) -> Order:
-    """Tell which runs a table is made of; `folder` under `out` is for the table itself."""
+def plan_table(
+    suite: Suite, request: Request, out: Path, folder: str, *, place: Place, at_once: int | None
+) -> TableJob:
+    """Find the runs that a table is made of; `folder` under `out` is for the table itself."""
     if at_once is None:
         at_once = 1 if suite.alone else place.room
     if suite.alone and at_once > 1:
@@ -102,74 +102,73 @@ def order(suite: Suite, request: Request, out: Path, folder: str, *, place: Plac
         settings = {"workers": 0} | settings  # all cores learn: no room for processes that decode ahead
     request = replace(request, settings=settings)
     out = out.expanduser().resolve()
-    return Order(suite, request, out, out / folder, place, at_once, plan_jobs(suite, request, out))
+    return TableJob(suite, request, out, out / folder, place, at_once, plan_jobs(suite, request, out))
 
 
-def tell_what_is_left(order: Order, console: Console) -> list[str]:
-    """Show how far each run is at once, and return lines that tell what the rest costs.
+def show_what_is_left(table: TableJob, console: Console) -> list[str]:
+    """Show how far each run is at once, and return lines that say what the rest costs.
 
     Short runs of rows that nothing is known of take a while, `MEASURING` seconds at most; Ctrl-C goes on without them.
     """
-    show(console, states_table(order.jobs))
-    left = {job.row.name for job in order.jobs if job.summary is None}
-    count = sum(job.summary is None for job in order.unique)
-    console.print(f"{count} runs to do; {free_bytes(order.out) / 1e9:.0f} GB are free", highlight=False)
+    show(console, states_table(table.jobs))
+    left = {job.row.name for job in table.jobs if job.summary is None}
+    count = sum(job.summary is None for job in table.unique)
+    console.print(f"{count} runs to do; {free_bytes(table.out) / 1e9:.0f} GB are free", highlight=False)
     if not left:
         return []
-    streams = streams_of(order.jobs)
-    if order.at_once and left - known_rates(order.jobs, order.out, order.at_once).keys():
+    streams = streams_of(table.jobs)
+    if table.at_once and left - known_rates(table.jobs, table.out, table.at_once).keys():
         text = f"measuring how long a step takes, {MEASURING} seconds at most; Ctrl-C goes on without it"
         console.print(text, highlight=False)
-        with Progress(console=console, disable=not console.is_terminal, transient=True) as bar, suppress(Interrupted):
-            row = bar.add_task("short runs", total=None)
+        with counting(console, "short runs") as count_runs, suppress(Interrupted):
             calibrate(
-                order.jobs,
+                table.jobs,
                 streams,
-                order.out,
-                order.place,
-                at_once=order.at_once,
+                table.out,
+                table.place,
+                at_once=table.at_once,
                 seconds=MEASURING,
-                tell=lambda done, total: bar.update(row, completed=done, total=total),
+                tell=count_runs,
             )
-    rates = known_rates(order.jobs, order.out, order.at_once)
-    return estimate(order.jobs, streams, rates).lines(order.at_once)
+    rates = known_rates(table.jobs, table.out, table.at_once)
+    return estimate(table.jobs, streams, rates).lines(table.at_once)
 
 
-def run_what_is_left(order: Order, console: Console) -> list[Failure]:
+def run_what_is_left(table: TableJob, console: Console) -> list[Failure]:
     """Carry out all runs that are not finished and return those that failed."""
-    if all(job.summary is not None for job in order.jobs):
+    if all(job.summary is not None for job in table.jobs):
         return []  # neither data nor backbone need be here
-    require_clients(name for job in order.jobs if job.summary is None for name in job.config.track)
+    require_clients(name for job in table.jobs if job.summary is None for name in job.config.track)
     with console.status("looking at data and backbone"):
-        steps = steps_of(order.jobs)
-        check_backbones(order.jobs)
-    results = order.results
+        steps = steps_of(table.jobs)
+        check_backbones(table.jobs)
+    results = table.results
     keep = None if results is None else lambda job: keep_result(job, results.folder)
-    with PaperDisplay(console, order.jobs, steps, keep) as display:
-        return carry_out(order.jobs, order.at_once, order.place, display, alone=order.suite.alone)
+    with TableDisplay(console, table.jobs, steps, keep) as display:
+        return carry_out(table.jobs, table.at_once, table.place, display, alone=table.suite.alone)
 
 
-def keep_results(order: Order) -> None:
+def keep_results(table: TableJob) -> None:
     """Write the files of all finished runs into the results folder, if there is one."""
-    if order.results is not None:
-        for job in order.unique:
-            keep_result(job, order.results.folder)
+    if table.results is not None:
+        for job in table.unique:
+            keep_result(job, table.results.folder)
 
 
-def make_table(order: Order, console: Console, command: str) -> dict[str, Any]:
+def make_table(table: TableJob, console: Console, command: str) -> dict[str, Any]:
     """Write and show the table of what is finished, with its figures; return the record of all of it."""
-    keep_results(order)
-    if order.results is not None:  # the table is that of the files, so that they alone give it again
-        order = replace(order, jobs=read_results_folder(order.results.folder).attach(order.jobs))
-    results = collect(order.suite, order.request, order.jobs)
-    record = write_results(order.folder, results, order.jobs, command)
-    figures = draw_figures(order.suite.figures, order.jobs, order.folder)
+    keep_results(table)
+    if table.results is not None:  # the table is that of the files, so that they alone give it again
+        table = replace(table, jobs=read_results_folder(table.results.folder).attach(table.jobs))
+    results = collect(table.suite, table.request, table.jobs)
+    record = write_results(table.folder, results, table.jobs, command)
+    figures = draw_figures(table.suite.figures, table.jobs, table.folder)
     drawn = [file for file in figures if file.suffix == ".svg"]
-    write_text(order.folder / "report.html", render(results, record, drawn))
-    if order.results is not None:
-        order.results.folder.mkdir(parents=True, exist_ok=True)
-        for file in [order.folder / "table.md", order.folder / "table.csv", *figures]:
+    write_page(table.folder, results, record, drawn)
+    if table.results is not None:
+        table.results.folder.mkdir(parents=True, exist_ok=True)
+        for file in [table.folder / "table.md", table.folder / "table.csv", *figures]:
             if file.suffix != ".svg":
-                shutil.copyfile(file, order.results.folder / file.name)
-    show(console, *terminal(results))
+                shutil.copyfile(file, table.results.folder / file.name)
+    show(console, *suite_terminal(results))
     return record

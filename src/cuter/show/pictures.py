@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import functools
+import io
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import matplotlib
@@ -17,7 +19,7 @@ from cuter.show.fonts import font_files, writable
 Box = tuple[float, float, float, float]  # x1, y1, x2, y2, half-open
 Colour = tuple[int, int, int]
 
-# One a round, then again from the first. Okabe and Ito's palette, which colour-blind people can tell apart.
+# One per round, then again from the first. Okabe and Ito's palette, which colour-blind people can tell apart.
 COLOURS: tuple[Colour, ...] = (
     (230, 159, 0),
     (86, 180, 233),
@@ -32,6 +34,7 @@ THUMBNAIL = (240, 200)
 LINE = 3
 GAP = 14
 TEXT = 16
+JPEG_QUALITY = 80
 OWN_FONT = str(Path(matplotlib.get_data_path(), "fonts", "ttf", "DejaVuSans.ttf"))
 
 
@@ -96,7 +99,7 @@ def _shaded(image: Image.Image, found: Sequence[Cutout], strength: float = 0.4) 
 
 
 def eigenvector_colours(vector: np.ndarray) -> Image.Image:
-    """Return one pixel a patch: orange above the mean, where the object is, purple below it.
+    """Return one pixel per patch: orange above the mean, where the object is, purple below it.
 
     Each side has its own scale, which ends where most of the side does: a single patch far out, as there often is,
     would make all others look flat.
@@ -174,15 +177,20 @@ def _label(image: Image.Image, corners: Box, text: str, colour: Colour, taken: S
     spots = [(x1, y1), (x2 - width, y1), (x1, y2 - height), (x2 - width, y2 - height)]
     inside = [(max(min(x, right), 0), max(min(y, bottom), 0)) for x, y in spots]
     places = [(x, y, x + width, y + height) for x, y in inside]
-    place = next((one for one in places if not any(overlap(one, other) for other in taken)), places[0])
+    place = first_free(places, taken) or places[0]
     draw = ImageDraw.Draw(image)
     draw.rectangle(place, fill=colour)
     draw.text((place[0] + 5, place[1] + 1), text, fill=INK, font=_font())
     return place
 
 
+def first_free(places: Iterable[Box], taken: Sequence[Box]) -> Box | None:
+    """Return the first place that none of those taken overlaps; None if there is no such place."""
+    return next((one for one in places if not any(overlap(one, other) for other in taken)), None)
+
+
 def overlap(one: Box, other: Box) -> bool:
-    """Tell whether two boxes have some area in common."""
+    """Return whether two boxes have some area in common."""
     return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
 
 
@@ -243,22 +251,22 @@ def _centred(tile: Image.Image) -> Image.Image:
 
 
 def _beside(images: Sequence[Image.Image], gap: int = GAP) -> Image.Image:
-    width = sum(image.width for image in images) + gap * (len(images) - 1)
-    joined = Image.new("RGB", (width, max(image.height for image in images)), PAPER)
-    x = 0
-    for image in images:
-        joined.paste(image, (x, 0))
-        x += image.width + gap
-    return joined
+    return _joined(images, gap, across=True)
 
 
 def _below(images: Sequence[Image.Image], gap: int = GAP) -> Image.Image:
-    height = sum(image.height for image in images) + gap * (len(images) - 1)
-    joined = Image.new("RGB", (max(image.width for image in images), height), PAPER)
-    y = 0
+    return _joined(images, gap, across=False)
+
+
+def _joined(images: Sequence[Image.Image], gap: int, *, across: bool) -> Image.Image:
+    """Put images beside or below each other on white."""
+    widths, heights = zip(*(image.size for image in images), strict=True)
+    gaps = gap * (len(images) - 1)
+    size = (sum(widths) + gaps, max(heights)) if across else (max(widths), sum(heights) + gaps)
+    joined, place = Image.new("RGB", size, PAPER), 0
     for image in images:
-        joined.paste(image, (0, y))
-        y += image.height + gap
+        joined.paste(image, (place, 0) if across else (0, place))
+        place += (image.width if across else image.height) + gap
     return joined
 
 
@@ -266,3 +274,10 @@ def _framed(image: Image.Image) -> Image.Image:
     framed = Image.new("RGB", (image.width + 2 * GAP, image.height + 2 * GAP), PAPER)
     framed.paste(image, (GAP, GAP))
     return framed
+
+
+def data_uri(image: Image.Image) -> str:
+    """Return an RGB image as a JPEG in a data URI, so that a page loads nothing from elsewhere."""
+    file = io.BytesIO()
+    image.save(file, "JPEG", quality=JPEG_QUALITY)
+    return f"data:image/jpeg;base64,{base64.b64encode(file.getvalue()).decode()}"

@@ -1,26 +1,33 @@
-"""A line that tells how far something is: live on a terminal, printed now and then elsewhere."""
+"""A line that shows how far something is: live on a terminal, printed now and then elsewhere."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
-# Without a terminal there is no live bar: a line now and then tells a log file how far the work is.
+# Without a terminal there is no live bar: a line now and then shows in a log file how far the work is.
 QUIET_SECONDS = 30.0
 
 
-class Live:
-    """A bar with a description before it and some facts behind it."""
+class ProgressLine:
+    """A bar with a description before it and some facts behind it; more bars can be added below.
 
-    def __init__(self, console: Console):
+    Args:
+        console: Where it is shown.
+        width: Letters of the bar, by default what the rest of the line leaves.
+    """
+
+    def __init__(self, console: Console, width: int | None = None):
         self.console = console
         self.bar = Progress(
             TextColumn("{task.description}"),
-            BarColumn(bar_width=None),
+            BarColumn(bar_width=width),
             TextColumn("{task.percentage:>3.0f}%"),
             TextColumn("{task.fields[facts]}"),
             console=console,
@@ -34,7 +41,7 @@ class Live:
         self.console.print(text, markup=False, highlight=False, soft_wrap=not self.console.is_terminal)
 
     def set_total(self, total: int, done: int) -> None:
-        """Tell how much there is to do, and how much of it is done already."""
+        """Set how much there is to do, and how much of it is done already."""
         self.bar.update(self.row, total=total, completed=done)
 
     def advance(self, amount: int, description: str, facts: str) -> None:
@@ -52,3 +59,11 @@ class Live:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.bar.stop()
+
+
+@contextmanager
+def counting(console: Console, description: str) -> Iterator[Callable[[int, int], None]]:
+    """Yield a function that is called with how many things are done and how many there are; nothing stays behind."""
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
+        row = bar.add_task(description, total=None)
+        yield lambda done, total: bar.update(row, completed=done, total=total)

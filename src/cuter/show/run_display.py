@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
@@ -12,16 +11,17 @@ from rich.console import Console
 from cuter.measure.protocol import Summary, TaskResult
 from cuter.measure.throughput import Meter
 from cuter.runs.display import Display
+from cuter.runs.record import read_record
 from cuter.show.narrow import show
-from cuter.show.progress_line import Live
+from cuter.show.progress_line import ProgressLine
 from cuter.show.run_pictures import draw_run
 from cuter.show.run_tables import class_table, summary_markdown, task_table
 from cuter.storage import write_text
 from cuter.stream.tasks import Task
 
 
-class RunDisplay(Live, Display):
-    """Shows the progress of runs on a console, one after the other; a brief one tells a line a task, no tables."""
+class RunDisplay(ProgressLine, Display):
+    """Shows the progress of runs on a console, one after the other; a brief one prints a line per task, no tables."""
 
     def __init__(self, console: Console, brief: bool = False):
         super().__init__(console)
@@ -33,7 +33,7 @@ class RunDisplay(Live, Display):
         self.rates: dict[str, float | None] = {"learning": None, "testing": None}
 
     def begin_run(self, learn: Sequence[int], test: Sequence[int], tasks_done: int, images_done: int) -> None:
-        """Tell how many images each task has to learn and to test, and how much of it is done already."""
+        """Set how many images each task has to learn and to test, and how much of it is done already."""
         self.to_learn = max(sum(learn[tasks_done:]) - images_done, 0)
         self.to_test = sum(test[tasks_done:])
         self.rates = {"learning": None, "testing": None}  # not those of another run
@@ -64,7 +64,7 @@ class RunDisplay(Live, Display):
         self._show("testing", self.testing, images)
 
     def end_task(self, results: Sequence[TaskResult]) -> None:
-        """Tell how the tasks so far went."""
+        """Show how the tasks so far went."""
         if self.brief:
             figure, classes = results[-1].scores["map"], len(results[-1].classes)
             self.say(f"after {self.name}: mAP {'–' if figure is None else f'{figure:.1f}'} over {classes} classes")
@@ -80,8 +80,8 @@ class RunDisplay(Live, Display):
 
     def draw(self, folder: Path, *, only_missing: bool = False) -> None:
         """Draw pictures into the folder of the run, and write its results as Markdown."""
-        summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-        write_text(folder / "summary.md", summary_markdown(Summary.from_dict(summary)))
+        if (summary := read_record(folder).summary) is not None:
+            write_text(folder / "summary.md", summary_markdown(summary))
         draw_run(folder, only_missing=only_missing)
 
     def _show(self, what: str, meter: Meter, images: int) -> None:

@@ -1,81 +1,185 @@
-"""Results as tables, for the terminal and for Markdown."""
+"""Tables of runs: after each task, by class, and runs beside each other with the best of each figure."""
 
-from collections.abc import Sequence
+from __future__ import annotations
 
-from rich.text import Text
+import statistics
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
 
 from cuter.measure.metrics import FIGURES
 from cuter.measure.protocol import Summary, TaskResult
 from cuter.show.narrow import FoldedTable
+from cuter.show.run_labels import NamedRun
+from cuter.show.table import Cell, Table, TableRow, make_row, markdown, number, plain_table, signed, terminal
+from cuter.tables.columns import COLUMNS, FORGETTING, RUN_COLUMNS, SHOWN, Column, Figures, read_figures
+from cuter.tables.statistics import Spread
 
-# The definitions that the CUTER paper reports.
-SHOWN = {"map": "mAP", "cf1_mean@0.8": "CF1 (mean of F1) @0.8", "of1@0.8": "OF1 @0.8"}
-
-WITH_REGIONS = "mAP with regions"
+DEFINITIONS = "; ".join(FIGURES[figure] for figure in SHOWN)
+CAPTION = (
+    "In percent, over all classes seen so far. Average: of the tests after each task; last: after the last one. "
+    f"{DEFINITIONS}. Forgetting: {FORGETTING}; the lower, the better."
+)
+# All but how many items memory holds: a terminal of 80 letters has no room for it.
+TERMINAL_COLUMNS = tuple(name for name in RUN_COLUMNS if name != "items")
 
 
 def task_table(results: Sequence[TaskResult]) -> FoldedTable:
-    """Show one row a task and the average over the tasks."""
+    """Show one row per task and the average over the tasks."""
     summary = Summary.of(results)
-    table = FoldedTable(
-        title="After each task, over all classes seen so far",
-        caption="In percent. " + "; ".join(FIGURES[figure] for figure in SHOWN) + ".",
-    )
-    table.add_column("task")
     regions = summary.with_regions
-    shown = [*SHOWN.values(), *([WITH_REGIONS] if regions else [])]
-    for header in ("images", "classes", *shown):
-        table.add_column(header, justify="right")
+    shown = [*SHOWN.values(), *(["mAP with regions"] if regions else [])]
+    rows = []
     for result in summary.tasks:
-        figures = [_number(result.scores[figure]) for figure in SHOWN]
-        figures += [_number(result.region_scores["map"])] if regions and result.region_scores else []
-        # Text, because a name with brackets must not be read as markup.
-        table.add_row(Text(result.name), str(result.images), str(len(result.classes)), *figures)
-    table.add_section()
-    means = [_number(summary.average[figure]) for figure in SHOWN]
-    table.add_row("average", "", "", *means, *([_number(regions.average["map"])] if regions else []))
-    return table
+        figures = [number(result.scores[figure]) for figure in SHOWN]
+        figures += [number(result.region_scores["map"])] if regions and result.region_scores else []
+        rows.append(make_row(result.name, str(result.images), str(len(result.classes)), *figures))
+    means = [*(summary.average[figure] for figure in SHOWN), *([regions.average["map"]] if regions else [])]
+    rows.append(make_row("average", "", "", *map(number, means), section="mean"))
+    title, caption = "After each task, over all classes seen so far", f"In percent. {DEFINITIONS}."
+    return terminal(Table(("task", "images", "classes", *shown), tuple(rows), title, caption), boxed=True)
 
 
 def class_table(summary: Summary) -> FoldedTable:
     """Show the average precision of each class after each task, and what was forgotten."""
-    table = FoldedTable(
-        title="AP of each class after each task",
-        caption="In percent. Forgetting: best earlier AP minus the last AP.",
-    )
-    table.add_column("class")
-    for result in summary.tasks:
-        table.add_column(Text(result.name), justify="right")
-    table.add_column("forgetting", justify="right")
-    for name, forgotten in summary.forgetting.items():
-        history = [_number(result.ap.get(name)) for result in summary.tasks]
-        table.add_row(Text(name), *history, _number(forgotten))
-    table.add_section()
-    table.add_row(
-        "mean", *(_number(result.scores["map"]) for result in summary.tasks), _number(summary.mean_forgetting)
-    )
-    return table
+    rows = [
+        make_row(name, *(number(result.ap.get(name)) for result in summary.tasks), number(forgotten))
+        for name, forgotten in summary.forgetting.items()
+    ]
+    means = (number(result.scores["map"]) for result in summary.tasks)
+    rows.append(make_row("mean", *means, number(summary.mean_forgetting), section="mean"))
+    head = ("class", *(result.name for result in summary.tasks), "forgetting")
+    caption = "In percent. Forgetting: best earlier AP minus the last AP."
+    return terminal(Table(head, tuple(rows), "AP of each class after each task", caption), boxed=True)
 
 
 def summary_markdown(summary: Summary) -> str:
     """Return every figure with its definition, averaged over the tasks and after the last one, as Markdown."""
-    average, last, regions = summary.average, summary.last, summary.with_regions
     rows = [
-        "| figure (percent) | average | last |",
-        "|---|---:|---:|",
-        *(f"| {text} | {_number(average[key])} | {_number(last[key])} |" for key, text in FIGURES.items()),
-        *([] if regions is None else _region_rows(regions)),
-        f"| forgetting, mean over classes of best earlier AP minus last AP | | {_number(summary.mean_forgetting)} |",
+        [f"{text}{suffix}", number(found.average[key]), number(found.last[key])]
+        for found, suffix in ((summary, ""), (summary.with_regions, ", with regions"))
+        if found is not None
+        for key, text in FIGURES.items()
     ]
-    return "\n".join(rows) + "\n"
+    forgetting = "forgetting, mean over classes of best earlier AP minus last AP"
+    rows.append([forgetting, "", number(summary.mean_forgetting)])
+    return markdown(plain_table(["figure (percent)", "average", "last"], rows)).replace("|  |", "| |") + "\n"
 
 
-def _region_rows(summary: Summary) -> list[str]:
-    average, last = summary.average, summary.last
-    return [
-        f"| {text}, with regions | {_number(average[key])} | {_number(last[key])} |" for key, text in FIGURES.items()
-    ]
+def comparison_table(
+    runs: Sequence[NamedRun],
+    among: Sequence[NamedRun] | None = None,
+    to_first: Mapping[str, Figures] | None = None,
+) -> FoldedTable:
+    """Show runs beside each other on a terminal; see `summary_table`."""
+    return terminal(summary_table(runs, among, to_first, columns=TERMINAL_COLUMNS))
 
 
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}"
+def summary_table(
+    runs: Sequence[NamedRun],
+    among: Sequence[NamedRun] | None = None,
+    to_first: Mapping[str, Figures] | None = None,
+    columns: Sequence[str] = RUN_COLUMNS,
+) -> Table:
+    """Return one row per run, with the best of each figure marked; of a single run nothing is best.
+
+    Args:
+        runs: The runs.
+        among: Those whose figures compare, by default the most that do.
+        to_first: Differences to the first run, by the labels of the others; they get a row of their own.
+        columns: Which figures.
+    """
+    among = compared(runs) if among is None else among
+    found = {run.label: read_figures(run.record, RUN_COLUMNS) for run in runs}
+    best = {name: _best(COLUMNS[name], [found[run.label][name] for run in among]) for name in columns}
+    rows: list[TableRow] = []
+    for run in runs:
+        competes = len(among) > 1 and run in among
+        texts = {name: _text(COLUMNS[name], found[run.label][name]) for name in columns}
+        cells = [Cell(text, int(competes and text == best[name])) for name, text in texts.items()]
+        name = Cell(run.label, note=_status(run, among), run=run)
+        rows.append(make_row(name, *cells, is_apart=run not in among))
+        differences = (to_first or {}).get(run.label, {})
+        if any(value is not None for value in differences.values()):
+            rows.append(make_row("  to first", *(signed(differences[name]) for name in columns), section="differences"))
+    head = ("\nrun", *("\n".join(COLUMNS[name].head) for name in columns))
+    return Table(head, tuple(rows), caption=CAPTION)
+
+
+def seed_rows(runs: Sequence[NamedRun]) -> list[TableRow]:
+    """Return mean ± standard deviation for every group with several seeds that compare."""
+    among = compared(runs)
+    rows = []
+    for group in dict.fromkeys(run.group for run in among):
+        members = [read_figures(run.record, RUN_COLUMNS) for run in among if run.group == group]
+        if len(members) > 1:
+            cells = [_mean(COLUMNS[name], [one[name] for one in members]) for name in RUN_COLUMNS]
+            note = f"mean ± standard deviation of {len(members)} seeds"
+            rows.append(make_row(Cell(group, note=note), *cells, section="seeds"))
+    return rows
+
+
+def _mean(column: Column, values: Sequence[float | None]) -> Cell:
+    spread = Spread.of({place: value for place, value in enumerate(values) if value is not None})
+    if spread is None or spread.std is None:
+        return Cell(_text(column, None))
+    return Cell(_text(column, spread.mean), note=f"± {spread.std:,.1f}")
+
+
+def _text(column: Column, value: float | None) -> str:
+    return column.text(value, thousands=",")
+
+
+def _best(column: Column, values: Sequence[float | None]) -> str | None:
+    """Return the best number as it is shown: what looks equal is equally good, and where all do none is best."""
+    known = [value for value in values if value is not None]
+    if column.better is None or len({_text(column, value) for value in known}) < 2:
+        return None
+    return _text(column, max(known) if column.better == "max" else min(known))
+
+
+def _status(run: NamedRun, among: Sequence[NamedRun]) -> str:
+    tasks = len(run.record.results)
+    if not run.record.is_finished:
+        return f"unfinished, {tasks} task{'' if tasks == 1 else 's'} tested" if tasks else "not tested yet"
+    return "" if run in among else "other classes or test images"
+
+
+def compared(runs: Sequence[NamedRun]) -> list[NamedRun]:
+    """Return the most runs whose figures mean the same: tested on as many images of the same classes, task by task."""
+    tested = [run for run in runs if run.record.results]
+    often = Counter(measured_on(run) for run in tested)
+    if not often:
+        return []
+    chosen = max(often, key=lambda test: (often[test], len(test)))
+    return [run for run in tested if measured_on(run) == chosen]
+
+
+def measured_on(run: NamedRun) -> tuple[Hashable, ...]:
+    """Return what the figures of a run were measured on, task by task: runs with the same compare."""
+    return tuple((frozenset(result.classes), result.images) for result in run.record.results)
+
+
+def headline(runs: Sequence[NamedRun]) -> str:
+    """Say in a sentence or two how the runs compare, and not more than they show."""
+    among = compared(runs)
+    if not among:
+        return "No run has been tested yet."
+    means: dict[str, list[float]] = {}
+    for run in among:
+        if (value := COLUMNS["average.map"].read(run.record)) is not None:
+            means.setdefault(run.group, []).append(value)
+    ranked = sorted(((statistics.mean(values), group) for group, values in means.items()), reverse=True)
+    if not ranked:
+        return "No class of the tests has an example, so there is nothing to measure."
+    (first, leader), *others = ranked
+    if not others:
+        last = statistics.mean(value for run in among if (value := COLUMNS["last.map"].read(run.record)) is not None)
+        return f"{leader} reaches a mAP of {first:.1f} % averaged over the tasks, and {last:.1f} % after the last one."
+    second, follower = others[0]
+    said = f"Highest mAP averaged over the tasks: {leader} with {first:.1f} %, then {follower} with {second:.1f} %."
+    if f"{first:.1f}" == f"{second:.1f}":
+        said = f"Highest mAP averaged over the tasks: {leader} and {follower}, both with {first:.1f} %."
+    if all(len(values) > 1 for values in means.values()):
+        return said
+    ran = "Each" if all(len(values) == 1 for values in means.values()) else "Some"
+    return f"{said} {ran} ran with one seed, so small differences may be chance."

@@ -9,8 +9,8 @@ from datetime import timedelta
 from pathlib import Path
 
 from cuter.backbone import load_backbone
+from cuter.runs.record import read_position
 from cuter.tables.jobs import Job
-from cuter.tables.progress import position
 from cuter.tables.streams import Stream
 
 FLOATS = 3 * 4  # bytes a parameter in a checkpoint: the weight and two moments of AdamW
@@ -45,7 +45,8 @@ def estimate(jobs: Sequence[Job], streams: Mapping[Path, Stream], rates: Mapping
     usual = sum(rates.values()) / len(rates) if rates else None
     seconds_left = 0.0
     for job in left:
-        seconds_left += (streams[job.folder].steps - position(job.folder).steps) * rates.get(job.row.name, usual or 0)
+        steps_left = streams[job.folder].steps - read_position(job.folder).steps
+        seconds_left += steps_left * rates.get(job.row.name, usual or 0)
     guessed = tuple(dict.fromkeys(job.row.name for job in left if job.row.name not in rates))
     return Cost(len(left), _bytes(unique, left), None if usual is None else seconds_left, guessed if rates else ())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any, Literal
@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from cuter.errors import CheckpointError, ConfigError, CuterError
 from cuter.runs.config import RunConfig, load_saved_config, with_absolute_paths, with_learner
 from cuter.runs.directory import RunDirectory
-from cuter.runs.history import Line, read_metrics
+from cuter.runs.record import Line, RunRecord, read_record
 from cuter.settings import Role, has_role, mapped, merged, validated
 from cuter.tables.suite import Row, Suite
 
@@ -73,6 +73,11 @@ class KeptRun(BaseModel):
                 raise ValueError(f"{name} is missing")
         return tests
 
+    def record(self, folder: Path) -> RunRecord:
+        """Return what is kept as the record of a run; `folder` is where the run would be."""
+        environment = self.environment or {}
+        return RunRecord(folder, self.config, environment, self.summary, self.tests, progress=self.summary)
+
 
 @dataclass(frozen=True)
 class Job:
@@ -96,31 +101,24 @@ class Job:
 
     @property
     def summary_here(self) -> dict[str, Any] | None:
-        """The result in its folder; a damaged one counts as none, and the run itself tells what to do."""
+        """The result in its folder; a damaged one counts as none, and the run itself says what to do."""
         try:
             return RunDirectory(self.folder).finished
         except CheckpointError:
             return None
 
     @property
-    def tests(self) -> list[Line]:
-        """What was noted after each task."""
-        if self.kept:
-            return self.kept.tests
-        return [line for line in read_metrics(self.folder / "metrics.jsonl") if "test" in line]
+    def record(self) -> RunRecord:
+        """What is known of the run, from its folder or from its file in a results folder: of its lines, the tests."""
+        if self.kept is not None:
+            return self.kept.record(self.folder)
+        record = read_record(self.folder)
+        return replace(record, lines=record.tests)  # a table has many runs, and steps are many lines
 
     @property
     def begun(self) -> bool:
         """Whether there is something to go on with."""
         return (self.folder / "config.yaml").is_file()
-
-    @property
-    def environment(self) -> dict[str, Any] | None:
-        """In what surroundings the run was begun, once it was."""
-        if self.kept:
-            return self.kept.environment
-        file = self.folder / "environment.json"
-        return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else None
 
     @property
     def launches(self) -> list[str]:
@@ -193,7 +191,7 @@ def parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
 
 
 def parse_backbones(names: Sequence[str], suite: Suite) -> dict[str, str]:
-    """Tell NAME=BACKBONE, where the suite compares several, from one backbone for all rows.
+    """Read NAME=BACKBONE where the suite compares several, or one backbone for all rows.
 
     A suite may bring its own, for those who name none.
     """

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from cuter.runs.config import field_names
+from cuter.runs.record import RunRecord
 from cuter.settings import Role, flattened
 from cuter.tables.columns import COLUMNS, SPEED, read_figures
 from cuter.tables.jobs import Job, Request
@@ -57,14 +58,14 @@ class Results:
     @property
     def ranked(self) -> list[str]:
         """The columns where more is better."""
-        return [column for column in self.suite.columns if COLUMNS[column].ranked]
+        return [column for column in self.suite.columns if COLUMNS[column].is_ranked]
 
     def places(self, column: str) -> dict[str, int]:
         """Return which rows are first and second in a column, by the figures as they are shown.
 
         Bounds take no part. A column has no first where more is not better, or where all that take part are level.
         """
-        if not COLUMNS[column].ranked:
+        if not COLUMNS[column].is_ranked:
             return {}
         rows = [row for row in self.rows if row.kind != "bound"]
         spreads = {row.name: spread for row in rows if (spread := self.spread(row, column))}
@@ -78,11 +79,8 @@ class Results:
 def collect(suite: Suite, request: Request, jobs: Sequence[Job]) -> Results:
     """Read the figures of all finished runs."""
     rows = tuple(dict.fromkeys(job.row.name for job in jobs))
-    figures = {
-        (job.row.name, job.seed): read_figures(summary, job.tests, suite.columns)
-        for job in jobs
-        if (summary := job.summary) is not None
-    }
+    records = {(job.row.name, job.seed): job.record for job in jobs if job.summary is not None}
+    figures = {run: read_figures(record, suite.columns) for run, record in records.items()}
     places, execution = field_names(Role.PLACE), field_names(Role.EXECUTION)
     settings = {
         name: Path(value).name if name in places and isinstance(value, str) else value
@@ -98,7 +96,7 @@ def collect(suite: Suite, request: Request, jobs: Sequence[Job]) -> Results:
         figures,
         backbones=tuple(_named(name, Path(backbone).name) for name, backbone in request.backbones.items()),
         data=None if request.data_root is None else request.data_root.resolve().name,
-        surroundings=_surroundings(jobs) if SPEED in suite.columns else (),
+        surroundings=_surroundings(records.values()) if SPEED in suite.columns else (),
     )
 
 
@@ -106,8 +104,8 @@ def _named(name: str, backbone: str) -> str:
     return backbone if name in ("", backbone) else f"{name}={backbone}"
 
 
-def _surroundings(jobs: Sequence[Job]) -> tuple[str, ...]:
-    """Tell in what surroundings the finished runs were made, each once."""
-    made = [job.environment for job in jobs if job.summary is not None]
-    told = [f"{one['device']}, {one['threads']} of {one['cores']} cores, {one['platform']}" for one in made if one]
-    return tuple(dict.fromkeys(told))
+def _surroundings(records: Iterable[RunRecord]) -> tuple[str, ...]:
+    """Return in what surroundings the finished runs were made, each once."""
+    made = [record.environment for record in records]
+    described = [f"{one['device']}, {one['threads']} of {one['cores']} cores, {one['platform']}" for one in made if one]
+    return tuple(dict.fromkeys(described))

@@ -48,7 +48,7 @@ class ResultsFolder:
         return found
 
     def lines(self, jobs: Sequence[Job]) -> list[str]:
-        """Tell what of this folder is part of a table, as lines for a person."""
+        """Return lines that say what of this folder is part of a table."""
         wanted = {portable_digest(job.config) for job in jobs}
         count = len(wanted & self.files.keys())
         others = len(self.files) - count
@@ -97,22 +97,22 @@ def keep_result(job: Job, folder: Path) -> None:
 
 
 def _describe(job: Job) -> KeptRun:
-    summary = job.summary or {}
+    record = job.record
+    summary = record.finished or {}
     return KeptRun(
         format=1,
         config=portable(job.config),
-        environment=_without_folders(job),
+        environment=_without_folders(record.environment, str(job.config.backbone)),
         launches=[launch.partition(" on ")[0] for launch in job.launches],  # not which node of a cluster
         summary={field: value for field, value in summary.items() if field not in LEFT_OUT},
-        tests=job.tests,
+        tests=record.tests,
     )
 
 
-def _without_folders(job: Job) -> dict[str, Any] | None:
+def _without_folders(environment: dict[str, Any], source: str) -> dict[str, Any] | None:
     """Return the environment of a run; what the backbone was loaded from goes by its last name, as in the config."""
-    environment, source = job.environment, str(job.config.backbone)
-    if environment is None or "backbone" not in environment:
-        return environment
+    if "backbone" not in environment:
+        return environment or None
     return environment | {"backbone": environment["backbone"].replace(source, Path(source).name)}
 
 

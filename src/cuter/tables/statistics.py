@@ -41,7 +41,7 @@ class Difference:
 
     @property
     def separable(self) -> bool | None:
-        """Whether the interval leaves out 0; None where one seed can't tell."""
+        """Whether the interval leaves out 0; None where there is one seed."""
         return None if self.interval is None else not self.interval[0] <= 0 <= self.interval[1]
 
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cuter.runs.record import read_record
 from cuter.show.report.classes import Precision, balance, precision_table, spread
-from cuter.show.report.collect import collect
-from cuter.show.report.run_labels import named
+from cuter.show.run_labels import named
 from made_up_runs import write_run
 
 
@@ -24,7 +24,7 @@ def test_an_even_selection(count: int, most: int) -> None:
 
 def test_precision_first_and_last(tmp_path: Path) -> None:
     summary = write_run(tmp_path / "run", tasks=3, new_classes=2)
-    table = precision_table(named([collect(tmp_path / "run")]))
+    table = precision_table(named([read_record(tmp_path / "run")]))
     assert table is not None
     assert [(task, [name for name, _ in rows]) for task, rows in table.tasks] == [
         ("task 1", ["class 0", "class 1"]), ("task 2", ["class 2", "class 3"]), ("task 3", ["class 4", "class 5"])
@@ -40,7 +40,7 @@ def test_precision_first_and_last(tmp_path: Path) -> None:
 def test_runs_that_learn_classes_in_another_order_have_no_common_tasks(tmp_path: Path) -> None:
     write_run(tmp_path / "a", tasks=2, new_classes=2)
     write_run(tmp_path / "b", tasks=4, new_classes=1, method="cuter")
-    table = precision_table(named([collect(tmp_path / "a"), collect(tmp_path / "b")]))
+    table = precision_table(named([read_record(tmp_path / "a"), read_record(tmp_path / "b")]))
     assert table is not None
     assert [task for task, _ in table.tasks] == [""]
     assert [run.label for run in table.runs] == ["rs", "cuter"]
@@ -53,9 +53,9 @@ def test_changes_have_a_sign_unless_they_are_nothing(change: float, text: str) -
 
 def test_balance_is_told_in_doublings_from_an_even_share(tmp_path: Path) -> None:
     write_run(tmp_path / "run", tasks=1)
-    (run,) = named([collect(tmp_path / "run")])
-    run.facts.memory.clear()
-    run.facts.memory.update(
+    (run,) = named([read_record(tmp_path / "run")])
+    run.record.memory.clear()
+    run.record.memory.update(
         {1: {"ant": 4, "bee": 4}, 2: {"ant": 1, "bee": 0, "cow": 8, "dog": 32, "eel": 16, "fox": 7, "gnu": 0}}
     )  # the even shares are 4, and 64 / 7
     found = balance(run)
@@ -71,6 +71,6 @@ def test_balance_is_told_in_doublings_from_an_even_share(tmp_path: Path) -> None
         "fox": [(None, 0), (7, 0)],
         "gnu": [(None, 0), (0, -2)],
     }
-    run.facts.memory.clear()
-    run.facts.memory[1] = {"ant": 0}
+    run.record.memory.clear()
+    run.record.memory[1] = {"ant": 0}
     assert balance(run) is None, "a memory that never held anything"

@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from cuter.runs.history import memory_after_tasks
 from cuter.show.figures.source import RowRuns
-from cuter.show.figures.style import looks, new_figure, plain
-from cuter.show.run_pictures import DARK, SMALL, SMALLEST, class_label
+from cuter.show.run_pictures import class_label
+from cuter.show.style import DARK, SMALL, SMALLEST, new_figure, row_styles, tidy
 
 NAMED = 40  # classes that have room for their names
 ACROSS = 3  # panels in a line
@@ -19,14 +18,14 @@ LETTER = 0.06  # inches of a name
 
 
 def draw_balance(rows: Sequence[RowRuns]) -> Any:
-    """Draw items of each class in memory, a panel a row, all with the same classes in the same order."""
+    """Draw items of each class in memory, a panel per row, all with the same classes in the same order."""
     found = {runs.row.name: _mean_counts(runs) for runs in rows}
     found = {name: counts for name, counts in found.items() if any(counts.values())}
     if not found:
         return None
     first = next(iter(found.values()))
     classes = sorted(first, key=lambda name: -first[name])  # of the first row, so that others show what they change
-    look = looks([runs.row for runs in rows])
+    look = row_styles([runs.row for runs in rows])
     down = math.ceil(len(found) / ACROSS)
     across = min(len(found), ACROSS)
     labels = [class_label(name) for name in classes] if len(classes) <= NAMED else []
@@ -39,7 +38,7 @@ def draw_balance(rows: Sequence[RowRuns]) -> Any:
         else:  # bars without room between them, as one shape: thousands of shapes take minutes
             axes.stairs(heights, np.arange(len(classes) + 1) - 0.5, fill=True, color=look[row].colour)
         axes.axhline(heights.mean(), color=DARK, linewidth=0.8, linestyle=":")
-        plain(axes, row)
+        tidy(axes, row)
         axes.text(1, 1.02, _most_to_least(heights), transform=axes.transAxes, ha="right", fontsize=SMALL, color=DARK)
         if labels:
             axes.set_xticks(range(len(classes)), labels, rotation=90, fontsize=SMALLEST, parse_math=False)
@@ -56,7 +55,7 @@ def draw_balance(rows: Sequence[RowRuns]) -> Any:
 
 def _mean_counts(runs: RowRuns) -> dict[str, float]:
     """Return items of each class after the last task, mean over seeds."""
-    last = [held[max(held)] for lines in runs.histories if (held := memory_after_tasks(lines))]
+    last = [record.memory[max(record.memory)] for record in runs.records if record.memory]
     names = dict.fromkeys(name for counts in last for name in counts)
     return {name: float(np.mean([counts.get(name, 0) for counts in last])) for name in names}
 

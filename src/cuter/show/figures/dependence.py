@@ -6,17 +6,17 @@ import json
 import math
 import textwrap
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from cuter.learn.regularisers import REGULARISERS
 from cuter.settings import flattened
-from cuter.show.figures.source import Points, RowRuns
-from cuter.show.figures.style import BASELINES, LINE, MARKERS, Look, curve, new_figure, plain
+from cuter.show import style
+from cuter.show.figures.source import RowRuns
 from cuter.show.fonts import writable
-from cuter.show.run_pictures import BLUE, DARK, SMALL, VERMILION
+from cuter.show.style import SMALL, LineStyle, Points
+from cuter.tables.columns import COLUMNS
 
-FIGURES = {"average": ("average mAP", BLUE, "-"), "last": ("last mAP", VERMILION, "--")}
+FIGURES = {"average": ("average mAP", style.BLUE, "-"), "last": ("last mAP", style.VERMILION, "--")}
 DECADE = 10  # times the smallest value: from here on the axis is logarithmic
 ACROSS = 3  # panels in a line
 WIDTH, HEIGHT = 3.4, 2.7  # inches of a panel, without its legend
@@ -25,9 +25,11 @@ NO_BREAK = "\N{NO-BREAK SPACE}"
 NUMBERS = 2.2 * SMALL  # points below an axis that its numbers take
 NEAR = 0.16  # of an axis: numbers of values that are nearer than this would meet
 
+Series = dict[str, dict[str, Points]]  # by the name of a group of rows, then by figure
+
 
 def draw_dependence(rows: Sequence[RowRuns]) -> Any:
-    """Draw a panel for each numeric setting in which rows differ, a pair of curves for rows that differ in it alone."""
+    """Draw a panel per numeric setting in which rows differ, a pair of curves for rows that differ in it alone."""
     from matplotlib.transforms import ScaledTranslation
 
     panels = dependences(rows)
@@ -36,60 +38,49 @@ def draw_dependence(rows: Sequence[RowRuns]) -> Any:
     across = min(len(panels), ACROSS)
     legends = [_legend(series) for series in panels.values()]
     lines = [sum(label.count("\n") + 1 for _, label in entries) for entries in legends]
-    legend_heights = [max(lines[start : start + across]) * LINE * SMALL / 72 for start in range(0, len(lines), across)]
-    figure = new_figure(WIDTH * across, HEIGHT * len(legend_heights) + sum(legend_heights))
-    heights = [HEIGHT + height for height in legend_heights]
+    rooms = [max(lines[start : start + across]) * style.LINE * SMALL / 72 for start in range(0, len(lines), across)]
+    heights = [HEIGHT + room for room in rooms]
+    figure = style.new_figure(WIDTH * across, sum(heights))
     grid = figure.subplots(len(heights), across, squeeze=False, height_ratios=heights)
     for axes in list(grid.flat)[len(panels) :]:
         axes.set_visible(False)
     for axes, (field, series), entries in zip(grid.flat, panels.items(), legends, strict=False):
-        for look, points in zip(_looks(len(series)), series.values(), strict=True):
+        for number, points in enumerate(series.values()):
             for name in FIGURES:
                 if points[name]:
-                    curve(axes, points[name], look[name])
+                    style.curve(axes, points[name], _style(name, number if len(series) > 1 else None))
         if places := sorted({place for points in series.values() for name in FIGURES for place in points[name]}):
             _scale(axes, places)
-        plain(axes, field, ylabel="mAP, percent" if axes in grid[:, 0] else "")
+        style.tidy(axes, field, ylabel="mAP, percent" if axes in grid[:, 0] else "")
         handles, labels = zip(*entries, strict=True)
-        below_numbers = axes.transAxes + ScaledTranslation(0, -NUMBERS / 72, figure.dpi_scale_trans)
-        place = {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": below_numbers, "borderaxespad": 0}
-        axes.legend(
-            handles, labels, fontsize=SMALL, frameon=False, handlelength=2.8, labelspacing=LINE - 1, **place
-        )  # no place inside the panel is sure to be free
+        below = axes.transAxes + ScaledTranslation(0, -NUMBERS / 72, figure.dpi_scale_trans)
+        place = {"loc": "upper left", "bbox_to_anchor": (0, 0), "bbox_transform": below, "borderaxespad": 0}
+        look = {"fontsize": SMALL, "frameon": False, "handlelength": 2.8, "labelspacing": style.LINE - 1}
+        axes.legend(handles, labels, **look, **place)  # no place inside the panel is sure to be free
     return figure
 
 
-def _looks(count: int) -> list[dict[str, Look]]:
-    """Return how each pair of curves is drawn; a single pair by its two figures, several each in a colour."""
-    if count == 1:
-        return [{name: Look(colour, MARKERS[0], dashes, 1.5) for name, (_, colour, dashes) in FIGURES.items()}]
-    return [
-        {
-            name: Look(BASELINES[number % len(BASELINES)], MARKERS[number % len(MARKERS)], dashes, 1.5)
-            for name, (_, _, dashes) in FIGURES.items()
-        }
-        for number in range(count)
-    ]
+def _style(name: str, group: int | None) -> LineStyle:
+    """Return how a curve is drawn: a single pair by its two figures, several pairs each in a colour of its own."""
+    _, colour, dashes = FIGURES[name]
+    if group is None:
+        return LineStyle(colour, style.MARKERS[0], dashes)
+    return LineStyle(style.BASELINES[group % len(style.BASELINES)], style.MARKERS[group % len(style.MARKERS)], dashes)
 
 
-def _legend(series: dict[str, dict[str, Points]]) -> list[tuple[Any, str]]:
+def _legend(series: Series) -> list[tuple[Any, str]]:
     """Return a sample and a label for each figure and, where there are several, for each pair of curves."""
     from matplotlib.lines import Line2D
 
-    looks = _looks(len(series))
+    def sample(one: LineStyle, dashes: str) -> Any:
+        return Line2D([], [], color=one.colour, marker=one.marker, markersize=4, linestyle=dashes)
+
     if len(series) == 1:
-        figures = {FIGURES[name][0]: look for name, look in looks[0].items()}
-        pairs = {}
+        found = [(sample(_style(name, None), FIGURES[name][2]), FIGURES[name][0]) for name in FIGURES]
     else:
-        figures = {label: Look(DARK, "", dashes, 1.5) for label, _, dashes in FIGURES.values()}
-        pairs = {name: replace(look["average"], dashes="") for name, look in zip(series, looks, strict=True)}
-    return [
-        (
-            Line2D([], [], color=look.colour, marker=look.marker, markersize=4, linestyle=look.dashes or "none"),
-            _broken(writable(label)),
-        )
-        for label, look in (figures | pairs).items()
-    ]
+        found = [(sample(LineStyle(style.DARK), dashes), label) for label, _, dashes in FIGURES.values()]
+        found += [(sample(_style("average", number), "none"), name) for number, name in enumerate(series)]
+    return [(handle, _broken(writable(label))) for handle, label in found]
 
 
 def _broken(label: str) -> str:
@@ -113,29 +104,29 @@ def _scale(axes: Any, places: Sequence[float]) -> None:
     axes.set_xticks(places, [""] * len(places), minor=True)
 
 
-def dependences(rows: Sequence[RowRuns]) -> dict[str, dict[str, dict[str, Points]]]:
+def dependences(rows: Sequence[RowRuns]) -> dict[str, Series]:
     """Find settings with at least two numeric values in rows that are the same otherwise.
 
-    Returned by field, then by what a group of rows has in common and other groups have not; then average and last mAP.
+    Returns:
+        By field, then by what a group of rows has in common and other groups have not: average and last mAP.
     """
     settings = {runs.row.name: _settings(runs) for runs in rows}
     fields = list(dict.fromkeys(field for values in settings.values() for field in values))
     differing = [field for field in fields if len({_text(values.get(field)) for values in settings.values()}) > 1]
     chosen = {"method", "backbone", *(field for runs in rows for field in runs.row.options)}
-    found: dict[str, dict[str, dict[str, Points]]] = {}
+    found: dict[str, Series] = {}
     for field in differing:
         groups: dict[str, list[RowRuns]] = {}
         for runs in rows:
             own = settings[runs.row.name]
-            if _numeric(own.get(field)):
+            if isinstance(own.get(field), int | float) and not isinstance(own[field], bool):
                 others = {other: own.get(other) for other in differing if other != field}
                 groups.setdefault(_text(others), []).append(runs)
         groups = {key: group for key, group in groups.items() if len(group) > 1}
         if groups:
             names = _names([json.loads(key) for key in groups], chosen)
-            found[field] = {
-                name: _points(group, field, settings) for name, group in zip(names, groups.values(), strict=True)
-            }
+            points = [_points([(float(settings[one.row.name][field]), one) for one in own]) for own in groups.values()]
+            found[field] = dict(zip(names, points, strict=True))
     return found
 
 
@@ -153,14 +144,14 @@ def _value(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _points(group: Sequence[RowRuns], field: str, settings: dict[str, dict[str, Any]]) -> dict[str, Points]:
+def _points(rows: Sequence[tuple[float, RowRuns]]) -> dict[str, Points]:
+    """Return the figures of all seeds of rows, each row with its value of a setting."""
     points: dict[str, Points] = {name: {} for name in FIGURES}
-    for runs in group:
-        place = float(settings[runs.row.name][field])
-        for job in runs.jobs:
+    for place, runs in rows:
+        for record in runs.records:
             for name in FIGURES:
-                if job.summary and job.summary[name]["map"] is not None:
-                    points[name].setdefault(place, []).append(job.summary[name]["map"])
+                if (value := COLUMNS[f"{name}.map"].read(record)) is not None:
+                    points[name].setdefault(place, []).append(value)
     return points
 
 
@@ -170,10 +161,6 @@ def _settings(runs: RowRuns) -> dict[str, Any]:
     if "regulariser.weight" in values and values["regulariser.weight"] is None:
         values["regulariser.weight"] = REGULARISERS[values["regulariser"]].weight  # what it has by default
     return values
-
-
-def _numeric(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _text(value: Any) -> str:

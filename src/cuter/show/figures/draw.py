@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from cuter.show.figures.balance import draw_balance
-from cuter.show.figures.curves import draw_curves
+from cuter.show.figures.curves import draw_curves, draw_localisation
 from cuter.show.figures.dependence import draw_dependence
-from cuter.show.figures.localisation import draw_localisation
 from cuter.show.figures.source import RowRuns, finished_rows
 from cuter.show.figures.throughput import draw_throughput
-from cuter.show.fonts import use_fonts
+from cuter.show.style import save_figure
 from cuter.tables.jobs import Job
 
 FIGURES: dict[str, Callable[[Sequence[RowRuns]], Any]] = {
@@ -41,17 +40,5 @@ def draw_figures(names: Sequence[str], jobs: Sequence[Job], folder: Path) -> lis
     for name in names:
         figure = FIGURES[name](rows)
         if figure is not None:
-            files += save(figure, folder / name)
-    return files
-
-
-def save(figure: Any, place: Path) -> list[Path]:
-    """Write a figure twice; the same figure gives the same bytes."""
-    import matplotlib
-
-    use_fonts(figure)
-    files = [place.with_name(f"{place.name}.{ending}") for ending in ("svg", "png")]
-    with matplotlib.rc_context({"svg.hashsalt": place.name}):
-        figure.savefig(files[0], metadata={"Date": None})
-        figure.savefig(files[1])
+            files += save_figure(figure, folder / name)
     return files

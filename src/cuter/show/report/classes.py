@@ -1,4 +1,4 @@
-"""Tables by class: how well each is told at last, and how many items of each memory held."""
+"""Tables by class: average precision at the end, and how many items of each memory held."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from cuter.show.report.run_labels import NamedRun
+from cuter.show.run_labels import NamedRun
+from cuter.show.table import signed
 
 MOST_CLASSES = 120
 MOST_TASKS = 24
@@ -53,7 +54,7 @@ class PrecisionTable:
 
 def precision_table(runs: Sequence[NamedRun]) -> PrecisionTable | None:
     """Collect the average precision of each class in each run; None if there is none."""
-    runs = [run for run in runs if run.facts.results]
+    runs = [run for run in runs if run.record.results]
     arrived = [arrivals(run) for run in runs]
     names = list(dict.fromkeys(name for arrival in arrived for name in arrival))
     if not names:
@@ -73,7 +74,7 @@ def precision_table(runs: Sequence[NamedRun]) -> PrecisionTable | None:
 def arrivals(run: NamedRun) -> dict[str, str]:
     """Return the task that each class came with."""
     came: dict[str, str] = {}
-    for result in run.facts.results:
+    for result in run.record.results:
         for name in result.classes:
             came.setdefault(name, result.name)
     return came
@@ -81,7 +82,7 @@ def arrivals(run: NamedRun) -> dict[str, str]:
 
 def _histories(run: NamedRun) -> dict[str, list[float | None]]:
     histories: dict[str, list[float | None]] = {}
-    for result in run.facts.results:
+    for result in run.record.results:
         for name, ap in result.ap.items():
             histories.setdefault(name, []).append(ap)
     return histories
@@ -90,14 +91,6 @@ def _histories(run: NamedRun) -> dict[str, list[float | None]]:
 def _precision(history: Sequence[float | None]) -> Precision:
     earlier = [ap for ap in history[:-1] if ap is not None]
     return Precision(earlier[0] if earlier else None, history[-1] if history else None)
-
-
-def signed(value: float | None, unknown: str = "–") -> str:
-    """Write a change to a tenth, with its sign unless it is nothing."""
-    if value is None:
-        return unknown
-    text = f"{value:+.1f}"
-    return "0.0" if float(text) == 0 else text.replace("-", "−")
 
 
 @dataclass(frozen=True)
@@ -121,7 +114,7 @@ class Balance:
 
 def balance(run: NamedRun) -> Balance | None:
     """Collect what memory held; None if that is not known, or it never held anything."""
-    held = run.facts.memory
+    held = run.record.memory
     if not any(any(classes.values()) for classes in held.values()):
         return None
     tasks, names = spread(list(held), MOST_TASKS), list(held[max(held)])

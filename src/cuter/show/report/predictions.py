@@ -12,8 +12,7 @@ from torch import Tensor
 from cuter.cut.cutout import cutouts
 from cuter.learn.learner import Learner
 from cuter.learn.predictors import REGIONS
-from cuter.show.pictures import marked
-from cuter.show.report.embed import data_uri
+from cuter.show.pictures import data_uri, marked
 from cuter.stream.photos import read_photos
 from cuter.stream.samples import pick
 from cuter.stream.tasks import Visit
@@ -37,7 +36,7 @@ class Guess:
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class Prediction:
     """One test image as one learner sees it."""
 
     id: str
@@ -57,11 +56,11 @@ class Look:
         return f"test image with {', '.join(self.truth) or 'nothing'}, {regions}"
 
 
-def look_at_tests(learner: Learner, visits: Sequence[Visit]) -> list[Look]:
-    """Look at a fixed draw of test images, the same for all runs of a data set; unreadable ones are left out."""
+def predict_tests(learner: Learner, visits: Sequence[Visit]) -> list[Prediction]:
+    """Predict a fixed draw of test images, the same for all runs of a data set; unreadable ones are left out."""
     by_sample = {visit.sample.id: visit for visit in visits}
     drawn = [by_sample[sample.id] for sample in pick([visit.sample for visit in visits], SHOWN)]
-    looks = []
+    predictions = []
     settings = learner.settings
     rounds = (
         max(settings.localiser.max_regions, REGIONS)
@@ -80,8 +79,10 @@ def look_at_tests(learner: Learner, visits: Sequence[Visit]) -> list[Look]:
             names = learner.labels.names
             probabilities = dict(zip(names, scores[index].tolist(), strict=True))
             numbers = dict(zip(names, seen_in[index].tolist(), strict=True))
-            looks.append(_look(drawn[place], picture, sum(one.found for one in found), probabilities, numbers))
-    return looks
+            predictions.append(
+                _prediction(drawn[place], picture, sum(one.found for one in found), probabilities, numbers)
+            )
+    return predictions
 
 
 def _scores(learner: Learner, pixels: Tensor) -> tuple[Tensor, Tensor]:
@@ -93,18 +94,18 @@ def _scores(learner: Learner, pixels: Tensor) -> tuple[Tensor, Tensor]:
     return scores, torch.zeros_like(scores, dtype=torch.long)
 
 
-def _look(
+def _prediction(
     visit: Visit,
     picture: Image.Image,
     regions: int,
     probabilities: Mapping[str, float],
     seen_in: Mapping[str, int],
-) -> Look:
+) -> Prediction:
     by_score = sorted(probabilities, key=lambda label: -probabilities[label])
     guesses = [_guess(label, probabilities[label], visit, seen_in[label]) for label in by_score]
     given = {label for label in by_score if probabilities[label] > SURE}
     truth = sorted(visit.labels)
-    return Look(
+    return Prediction(
         id=visit.sample.id,
         picture=data_uri(picture),
         size=picture.size,

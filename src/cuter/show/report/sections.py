@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from cuter.measure.metrics import FIGURES
-from cuter.show.report import charts, classes, compare, provenance
-from cuter.show.report.checkpoint_view import Inside
-from cuter.show.report.predictions import Look
-from cuter.show.report.run_labels import NamedRun, value_text
-from cuter.show.report.shell import Section
-from cuter.show.report.stacked_chart import share_chart
-from cuter.show.run_tables import SHOWN
+from cuter.show import charts
+from cuter.show.page_shell import Section
+from cuter.show.report import classes, provenance
+from cuter.show.report.checkpoint_view import CheckpointView
+from cuter.show.report.predictions import Prediction
+from cuter.show.run_labels import NamedRun, value_text
+from cuter.show.run_tables import compared, seed_rows, summary_table
+from cuter.show.table import Table, number, plain_table
 
 HALF = 450  # pixels, the width of a chart that stands beside another
 
@@ -27,40 +27,33 @@ LOCALISATION = {
 }
 
 
-def sections(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> list[Section]:
+def sections(runs: Sequence[NamedRun], views: Mapping[str, CheckpointView]) -> list[Section]:
     """Return the sections that have something to show, in the order of the page."""
     all_of_them = [
         Section("summary", "Summary", "Summary", _summary(runs)),
         Section("progress", "mAP by task", "mAP after each task", _progress(runs)),
         Section("classes", "Classes", "Average precision of each class at the end", classes.precision_table(runs)),
         Section("balance", "Balance of memory", "Which classes fill memory", _balances(runs)),
-        Section("memory", "What memory holds", "What memory holds", _memory(runs, insides)),
-        Section("cuts", "Test images", "What is cut out of test images", _cuts(runs, insides)),
+        Section("memory", "What memory holds", "What memory holds", _memory(runs, views)),
+        Section("cuts", "Test images", "What is cut out of test images", _cuts(runs, views)),
         Section("selection", "Kept and refused", "Which cut-outs were kept, and why others were not", _selection(runs)),
         Section("localisation", "Localisation", "How well the model cuts, task by task", _localisation(runs)),
-        Section("made", "How it was made", "How the runs were made", _made(runs, insides)),
+        Section("made", "How it was made", "How the runs were made", _made(runs, views), "made_runs"),
     ]
     return [section for section in all_of_them if section.data]
 
 
 def _summary(runs: Sequence[NamedRun]) -> dict[str, Any]:
-    groups = [column.group for column in compare.COLUMNS]
-    return {
-        "columns": compare.COLUMNS,
-        "groups": Counter(groups),
-        "firsts": [place for place, group in enumerate(groups) if group not in groups[:place]],
-        "rows": compare.summary_rows(runs),
-        "seeds": compare.seed_rows(runs),
-        "definitions": "; ".join(FIGURES[figure] for figure in SHOWN),
-        "are_compared": len(compare.compared(runs)) > 1,
-    }
+    table = summary_table(runs)
+    table = replace(table, rows=(*table.rows, *seed_rows(runs)))
+    return {"table": table, "are_compared": len(compared(runs)) > 1}
 
 
 def _progress(runs: Sequence[NamedRun]) -> dict[str, Any] | None:
-    curves = _curves(runs, {run.label: {r.task + 1: r.scores["map"] for r in run.facts.results} for run in runs})
+    curves = _curves(runs, {run.label: {r.task + 1: r.scores["map"] for r in run.record.results} for run in runs})
     if not curves:
         return None
-    label = "mAP after each task, one line a run"
+    label = "mAP after each task, one line per run"
     sizes = ((charts.WIDE, 380), (charts.NARROW, 300))
     chart = charts.Chart(*(charts.line_chart(curves, width, height, label) for width, height in sizes))
     return {"chart": chart, "table": _task_table(curves, 1)}
@@ -70,9 +63,9 @@ def _balances(runs: Sequence[NamedRun]) -> list[classes.Balance]:
     return [found for run in runs if (found := classes.balance(run))]
 
 
-def _memory(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> list[tuple[NamedRun, Inside]]:
-    found = [(run, insides[run.label]) for run in runs if run.label in insides]
-    has_pictures = any(inside.thumbnails for _, inside in found)
+def _memory(runs: Sequence[NamedRun], views: Mapping[str, CheckpointView]) -> list[tuple[NamedRun, CheckpointView]]:
+    found = [(run, views[run.label]) for run in runs if run.label in views]
+    has_pictures = any(view.thumbnails for _, view in found)
     return [(run, one) for run, one in found if one.thumbnails or one.no_memory] if has_pictures else []
 
 
@@ -82,30 +75,31 @@ def _curves(runs: Sequence[NamedRun], points: dict[str, dict[int, Any]]) -> list
     return [curve for curve in curves if curve.points]
 
 
-def _task_table(curves: Sequence[charts.Curve], decimals: int) -> dict[str, Any]:
-    """Return the numbers of a chart: a row a run, a column a task."""
+def _task_table(curves: Sequence[charts.Curve], decimals: int) -> Table:
+    """Return the numbers of a chart: a row per run, a column per task."""
     tasks = sorted({task for curve in curves for task in curve.points})
-    rows = [
-        (curve.run, [f"{curve.points[task]:.{decimals}f}" if task in curve.points else "–" for task in tasks])
-        for curve in curves
-    ]
-    return {"tasks": tasks, "rows": rows}
+    rows = [[curve.run.label, *(number(curve.points.get(task), decimals) for task in tasks)] for curve in curves]
+    return plain_table(["after task", *map(str, tasks)], rows)
 
 
-def _cuts(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> dict[str, Any] | None:
-    """Return the looks of all runs image by image, and why there are none of some."""
-    images: dict[str, list[tuple[NamedRun, Look]]] = {}
-    shown = [run for run in runs if run.label in insides]
+def _cuts(runs: Sequence[NamedRun], views: Mapping[str, CheckpointView]) -> dict[str, Any] | None:
+    """Return the predictions of all runs image by image, and why there are none of some."""
+    images: dict[str, list[tuple[NamedRun, Prediction]]] = {}
+    shown = [run for run in runs if run.label in views]
     for run in shown:
-        for look in insides[run.label].looks:
-            images.setdefault(f"{value_text(run.facts.config.get('dataset'))} {look.id}", []).append((run, look))
-    notes = [(run, insides[run.label].no_looks) for run in shown if insides[run.label].no_looks]
-    with_regions = any(guess.region for looks in images.values() for _, look in looks for guess in look.guesses)
+        for prediction in views[run.label].predictions:
+            images.setdefault(f"{value_text(run.record.config.get('dataset'))} {prediction.id}", []).append(
+                (run, prediction)
+            )
+    notes = [(run, views[run.label].no_predictions) for run in shown if views[run.label].no_predictions]
+    with_regions = any(
+        guess.region for predictions in images.values() for _, prediction in predictions for guess in prediction.guesses
+    )
     return {"images": list(images.values()), "notes": notes, "with_regions": with_regions} if images else None
 
 
 def _selection(runs: Sequence[NamedRun]) -> dict[str, Any] | None:
-    chosen = [(run, run.facts.selection) for run in runs if run.facts.selection is not None]
+    chosen = [(run, run.record.selection) for run in runs if run.record.selection is not None]
     if not chosen:
         return None
     names = list(dict.fromkeys(name for _, selection in chosen for name in selection.totals))
@@ -113,7 +107,7 @@ def _selection(runs: Sequence[NamedRun]) -> dict[str, Any] | None:
     for run, selection in chosen:
         label = f"{run.label}: what became of the cut-outs, in percent, over the steps"
         widths = (charts.WIDE, charts.NARROW)
-        panels.append((run, charts.Chart(*(share_chart(selection, names, width, label) for width in widths))))
+        panels.append((run, charts.Chart(*(charts.share_chart(selection, names, width, label) for width in widths))))
     rows = [
         (run, [selection.totals.get(name, 0) for name in names], sum(selection.totals.values()))
         for run, selection in chosen
@@ -125,7 +119,7 @@ def _localisation(runs: Sequence[NamedRun]) -> list[dict[str, Any]]:
     panels = []
     for figure, (heading, meaning, factor, decimals) in LOCALISATION.items():
         points = {
-            run.label: {task: factor * value for task, value in run.facts.localisation.get(figure, {}).items()}
+            run.label: {task: factor * value for task, value in run.record.localisation.get(figure, {}).items()}
             for run in runs
         }
         if curves := _curves(runs, points):
@@ -143,24 +137,24 @@ def _localisation(runs: Sequence[NamedRun]) -> list[dict[str, Any]]:
     return panels
 
 
-def _made(runs: Sequence[NamedRun], insides: Mapping[str, Inside]) -> dict[str, Any]:
+def _made(runs: Sequence[NamedRun], views: Mapping[str, CheckpointView]) -> dict[str, Any]:
     return {
         "settings": provenance.differing_settings(runs),
         "configs": [(run, provenance.config_text(run)) for run in runs],
         "surroundings": provenance.surroundings(runs),
-        "skipped": [(run, *provenance.skipped(run)) for run in runs if run.facts.skipped],
-        "notes": [*((run.label, note) for run in runs for note in run.facts.notes), *_missing(insides)],
+        "skipped": [(run, *provenance.skipped(run)) for run in runs if run.record.skipped],
+        "notes": [*((run.label, note) for run in runs for note in run.record.notes), *_missing(views)],
     }
 
 
-def _missing(insides: Mapping[str, Inside]) -> list[tuple[str, str]]:
+def _missing(views: Mapping[str, CheckpointView]) -> list[tuple[str, str]]:
     """Return why there are no pictures where whole sections of them are left out."""
-    has_memory = any(inside.thumbnails for inside in insides.values())
-    has_looks = any(inside.looks for inside in insides.values())
+    has_memory = any(view.thumbnails for view in views.values())
+    has_looks = any(view.predictions for view in views.values())
     notes = []
-    for label, inside in insides.items():
-        if inside.no_memory and not has_memory:
-            notes.append((label, f"its memory is not shown: {inside.no_memory}"))
-        elif inside.no_looks and not has_looks:
-            notes.append((label, f"no test images are shown: {inside.no_looks}"))
+    for label, view in views.items():
+        if view.no_memory and not has_memory:
+            notes.append((label, f"its memory is not shown: {view.no_memory}"))
+        elif view.no_predictions and not has_looks:
+            notes.append((label, f"no test images are shown: {view.no_predictions}"))
     return notes
