@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from cuter.lock import claim
 from cuter.tables.execute import watchdog as guard
-from cuter.tables.execute.lockfile import claim
 from waiting import wait_for
 
 Start = Callable[..., "subprocess.Popen[bytes]"]

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from cuter.errors import CuterError
+from cuter.lock import claim
 from cuter.tables.execute import ray_node
-from cuter.tables.execute.lockfile import claim
 from cuter.tables.execute.ray_node import Errand, Look, Runner
 
 # a run that says something, and ends as the file 'config.yaml' tells it to

@@ -14,9 +14,9 @@ from rich.progress import BarColumn, Progress, TaskID, TextColumn
 from rich.text import Text
 
 from cuter.errors import CuterError
+from cuter.lock import claim
 from cuter.show.narrow import FoldedTable
 from cuter.tables.execute.execute import Failure
-from cuter.tables.execute.lockfile import claim
 from cuter.tables.jobs import Job
 from cuter.tables.progress import position
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TextIO
 
+from cuter.lock import claim, owner
 from cuter.runs.stopping import Interrupted, stop_on_signals
-from cuter.tables.execute.lockfile import claim, owner
 from cuter.tables.jobs import Job
 from cuter.tables.notes import last_lines, note, note_config
 

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from cuter.errors import ConfigError, CuterError
+from cuter.lock import write_owner
 from cuter.runs.config import RunConfig, dump_config
 from cuter.storage import replacing, sync
 from cuter.tables.execute import launching
 from cuter.tables.execute.archive import newest_checkpoint, pack, unpack
 from cuter.tables.execute.execute import Lost
-from cuter.tables.execute.lockfile import write_owner
 from cuter.tables.execute.ray_node import CHUNK, Errand, Host, Look, Runner
 from cuter.tables.jobs import Job
 from cuter.tables.notes import note, note_launch

@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from cuter.errors import CuterError
+from cuter.lock import claim
 from cuter.tables.execute import watchdog as guard
 from cuter.tables.execute.archive import newest_checkpoint, pack, unpack
 from cuter.tables.execute.launching import command_of
-from cuter.tables.execute.lockfile import claim
 from cuter.tables.version import version
 
 LOOK = 1.0  # seconds that a look waits for the end of the run
