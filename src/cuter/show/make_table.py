@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import Progress
 
 from cuter.errors import ConfigError
-from cuter.runs.stopping import Interrupted
 from cuter.runs.tracking.trackers import require_clients
 from cuter.show.figures import draw_figures
 from cuter.show.narrow import show
@@ -22,7 +20,6 @@ from cuter.show.table_folder import write_results
 from cuter.show.table_formats import terminal
 from cuter.show.table_page import render
 from cuter.storage import write_text
-from cuter.tables.calibrate import calibrate, known_rates
 from cuter.tables.estimate import estimate, free_bytes
 from cuter.tables.execute.execute import Failure, Place, carry_out
 from cuter.tables.execute.local import ThisMachine
@@ -31,8 +28,6 @@ from cuter.tables.results import collect
 from cuter.tables.results_folder import ResultsFolder, keep_result, read_results_folder
 from cuter.tables.streams import check_backbones, steps_of, streams_of
 from cuter.tables.suite import Suite, load_suite
-
-MEASURING = 120  # seconds that a dry run takes at most to measure how long a step takes
 
 
 @dataclass(frozen=True)
@@ -106,33 +101,11 @@ def order(suite: Suite, request: Request, out: Path, folder: str, *, place: Plac
 
 
 def tell_what_is_left(order: Order, console: Console) -> list[str]:
-    """Show how far each run is at once, and return lines that tell what the rest costs.
-
-    Short runs of rows that nothing is known of take a while, `MEASURING` seconds at most; Ctrl-C goes on without them.
-    """
+    """Show how far each run is at once, and return lines that say what the rest costs."""
     show(console, states_table(order.jobs))
-    left = {job.row.name for job in order.jobs if job.summary is None}
     count = sum(job.summary is None for job in order.unique)
     console.print(f"{count} runs to do; {free_bytes(order.out) / 1e9:.0f} GB are free", highlight=False)
-    if not left:
-        return []
-    streams = streams_of(order.jobs)
-    if order.at_once and left - known_rates(order.jobs, order.out, order.at_once).keys():
-        text = f"measuring how long a step takes, {MEASURING} seconds at most; Ctrl-C goes on without it"
-        console.print(text, highlight=False)
-        with Progress(console=console, disable=not console.is_terminal, transient=True) as bar, suppress(Interrupted):
-            row = bar.add_task("short runs", total=None)
-            calibrate(
-                order.jobs,
-                streams,
-                order.out,
-                order.place,
-                at_once=order.at_once,
-                seconds=MEASURING,
-                tell=lambda done, total: bar.update(row, completed=done, total=total),
-            )
-    rates = known_rates(order.jobs, order.out, order.at_once)
-    return estimate(order.jobs, streams, rates).lines(order.at_once)
+    return estimate(order.jobs, streams_of(order.jobs)).lines(order.at_once) if count else []
 
 
 def run_what_is_left(order: Order, console: Console) -> list[Failure]:
