@@ -1,10 +1,11 @@
 """Stands in for the program `cuter`: a run of a few steps that takes no time to import, with figures by its settings.
 
-It stops and goes on as a run does. STAND_IN_FAILS names methods that fail, STAND_IN_SECONDS is what a step takes,
-STAND_IN_WAITS_FOR is a file without which no run takes its last step, and STAND_IN_LOG is one that gets a line when a
-run begins and another when it ends.
+It stops, goes on and locks its folder as a run does. STAND_IN_FAILS names methods that fail, STAND_IN_SECONDS is what a
+step takes, STAND_IN_WAITS_FOR is a file without which no run takes its last step, and STAND_IN_LOG is one that gets a
+line when a run begins and another when it ends.
 """
 
+import fcntl
 import hashlib
 import json
 import os
@@ -30,6 +31,8 @@ def main() -> int:
         config = yaml.safe_load(Path(arguments[1]).read_text())
         (folder / "config.yaml").write_text(yaml.safe_dump(config))
     config = yaml.safe_load((folder / "config.yaml").read_text())
+    lock = (folder / ".lock").open("a")
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     note("begin", folder)
     if config["method"] in os.environ.get("STAND_IN_FAILS", "").split():
         print("all is well")

@@ -21,7 +21,7 @@ from cuter.show.narrow import show
 if TYPE_CHECKING:
     from cuter.show.assessment_table import Assessed
     from cuter.show.make_table import Order
-    from cuter.tables.execute.execute import Failure, Place
+    from cuter.tables.execute.execute import Executor, Failure
 
 console = Console(stderr=True)
 
@@ -134,7 +134,7 @@ def paper(
         obey_assessment(asked, print_json, dry_run=dry_run, only_table=jobs == 0)
         return
 
-    def find_runs(place: Place) -> Order:
+    def find_runs(place: Executor) -> Order:
         order = prepare(name, request, backbone or [], out, place=place, at_once=jobs, results=results)
         _tell_what_is_not_set(order)
         for line in order.results.lines(order.jobs) if order.results else ():
@@ -145,7 +145,7 @@ def paper(
 
 
 def obey(
-    find_runs: Callable[[Place], Order], where: AbstractContextManager[Place], dry_run: bool, print_json: bool
+    find_runs: Callable[[Executor], Order], where: AbstractContextManager[Executor], dry_run: bool, print_json: bool
 ) -> None:
     """Carry out what is asked for and make the table, or only tell what it would cost."""
     from cuter.runs.stopping import Interrupted

@@ -21,7 +21,7 @@ from cuter.show.table_formats import terminal
 from cuter.show.table_page import render
 from cuter.storage import write_text
 from cuter.tables.estimate import estimate, free_bytes
-from cuter.tables.execute.execute import Failure, Place, carry_out
+from cuter.tables.execute.execute import Executor, Failure, carry_out
 from cuter.tables.execute.local import ThisMachine
 from cuter.tables.jobs import Job, Request, parse_backbones, plan_jobs
 from cuter.tables.results import collect
@@ -38,7 +38,7 @@ class Order:
     request: Request
     out: Path
     folder: Path  # of the table
-    place: Place
+    place: Executor
     at_once: int
     jobs: list[Job]
     results: ResultsFolder | None = None  # where finished runs leave files, which count as finished runs
@@ -49,7 +49,7 @@ class Order:
         return list({job.folder: job for job in self.jobs}.values())
 
 
-def place_of(device: str, address: str | None) -> AbstractContextManager[Place]:
+def place_of(device: str, address: str | None) -> AbstractContextManager[Executor]:
     """Return where runs are carried out: on the Ray cluster at an address, or on this machine."""
     if address is None:
         return nullcontext(ThisMachine(device))
@@ -64,7 +64,7 @@ def prepare(
     backbones: Sequence[str],
     out: Path,
     *,
-    place: Place,
+    place: Executor,
     at_once: int | None,
     results: Path | None = None,
 ) -> Order:
@@ -86,7 +86,7 @@ def prepare(
     return made if kept is None else replace(made, jobs=kept.attach(made.jobs), results=kept)
 
 
-def order(suite: Suite, request: Request, out: Path, folder: str, *, place: Place, at_once: int | None) -> Order:
+def order(suite: Suite, request: Request, out: Path, folder: str, *, place: Executor, at_once: int | None) -> Order:
     """Tell which runs a table is made of; `folder` under `out` is for the table itself."""
     if at_once is None:
         at_once = 1 if suite.alone else place.room
