@@ -132,7 +132,9 @@ def test_an_interrupted_task_lets_its_run_end(job: RemoteJob, tmp_path: Path) ->
 
 def test_a_run_does_not_outlive_a_task_that_fails(job: RemoteJob, tmp_path: Path) -> None:
     beat = tmp_path / "beat"
-    config = f"while True:\n    Path({str(beat)!r}).write_text(str(time.time()))\n    time.sleep(0.01)"
+    config = (
+        f"while True:\n    Path({str(beat)!r}).write_text(str(time.time()))\n    print(time.sleep(0.01), flush=True)"
+    )
 
     def fail(update: Update) -> None:
         if update.start is None and beat.exists():

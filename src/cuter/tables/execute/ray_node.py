@@ -17,7 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from cuter.errors import ConfigError, CuterError
 from cuter.lock import locked
@@ -96,7 +96,7 @@ def run_job(job: RemoteJob, send: Callable[[Update], None]) -> int:
                 start_new_session=True,
             )
             try:
-                _watch(run, folder, shared, lambda archive: send(Update(None, said.read(), archive)))
+                _watch(run, folder, shared, said, send)
             except KeyboardInterrupt:
                 run.send_signal(signal.SIGINT)
                 run.wait()
@@ -131,7 +131,9 @@ def _wait_for_survivor(folder: Path) -> None:
         time.sleep(INTERVAL)
 
 
-def _watch(run: subprocess.Popen[bytes], folder: Path, shared: bool, send: Callable[[bytes | None], None]) -> None:
+def _watch(
+    run: subprocess.Popen[bytes], folder: Path, shared: bool, said: BinaryIO, send: Callable[[Update], None]
+) -> None:
     """Send what a run says until it ends, and its folder whenever it has a new checkpoint."""
     sent = newest_checkpoint(folder)
     while True:
@@ -141,4 +143,6 @@ def _watch(run: subprocess.Popen[bytes], folder: Path, shared: bool, send: Calla
         newest, archive = newest_checkpoint(folder), None
         if not shared and newest != sent and (archive := pack(folder)) is not None:
             sent = newest
-        send(archive)
+        log = said.read()
+        if log or archive is not None:
+            send(Update(None, log, archive))
