@@ -48,8 +48,8 @@ def main() -> int:
     while step < STEPS:
         step += 1
         lines.append(json.dumps({"step": step, "task": 0, "loss": 0.5, "memory": step}))
-        (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n")
-        state.write_text(str(step))
+        write(folder, "metrics.jsonl", "\n".join(lines) + "\n")
+        write(folder, "checkpoints/step-00000009/state", str(step))
         time.sleep(float(os.environ.get("STAND_IN_SECONDS", "0")))
         while step == STEPS - 1 and not asked and not released():
             time.sleep(0.01)
@@ -58,14 +58,19 @@ def main() -> int:
             return 130
     scores = figures(config)
     test = {"step": step, "test": {"task": 0, "scores": scores}, "localisation": {}, "classes": {"cat": 3}}
-    (folder / "metrics.jsonl").write_text("\n".join([*lines, json.dumps(test)]) + "\n")
+    write(folder, "metrics.jsonl", "\n".join([*lines, json.dumps(test)]) + "\n")
     took = {"train_seconds": 10.0, "test_seconds": 2.0, "train_images_per_second": 1.0, "steps": STEPS, "images": 60}
     found = {"average": scores, "last": scores, "mean_forgetting": 1.0, "memory_items": 3}
-    unfinished = folder / "summary.json.unfinished"  # whole or not there, as that of a run
-    unfinished.write_text(json.dumps(found | took))
-    unfinished.rename(folder / "summary.json")
+    write(folder, "summary.json", json.dumps(found | took))
     note("end", folder)
     return 0
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    """Write a file that is whole or not there, whenever this process is killed, as those of a run."""
+    unfinished = folder / ".unfinished"
+    unfinished.write_text(text)
+    unfinished.replace(folder / name)
 
 
 def figures(config: dict[str, Any]) -> dict[str, float]:
