@@ -9,8 +9,8 @@ from dataclasses import replace
 
 from PIL import Image
 
+from cuter.stream.download.fetch import WebFile
 from cuter.stream.download.homes import HOMES, Home
-from cuter.stream.download.web import WebFile
 
 OBJECT = "<object><name>{}</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>4</xmax><ymax>4</ymax></bndbox></object>"
 

@@ -1,4 +1,4 @@
-"""Reads back what trackers were told, and keeps them away from the network."""
+"""Reads back what trackers have, and keeps them away from the network."""
 
 import json
 import struct
@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-from cuter.runs.tracking import courier
+from cuter.runs.tracking import trackers
 
 Curves = dict[str, list[tuple[int, float]]]  # by name: step and value, in the order in which they came
 
@@ -25,7 +25,7 @@ def offline(folder: Path) -> dict[str, str]:
 
 def be_patient() -> None:
     """Wait for the clients on a machine that has other things to do."""
-    courier.MOMENT = courier.PATIENCE = 600
+    trackers.PATIENCE = 500
 
 
 def tensorboard_curves(run: Path) -> Curves:

@@ -1,34 +1,73 @@
-"""A folder for one process at a time."""
+"""File locks: a folder, or a run, belongs to one process at a time.
 
+The system releases a lock when its holder ends, however that was, so that none is ever left behind.
+"""
+
+import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
+from typing import TextIO
 
-from cuter.errors import ConfigError
+from filelock import FileLock, Timeout, lock_descriptor
+
+from cuter.errors import ConfigError, CuterError
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder for this process alone; the system lets go of it even after a kill."""
-    try:
-        import fcntl
-    except ImportError:  # no such locks on Windows
-        yield
-        return
-    with _open(folder / ".lock") as lock:
-        try:
-            # Not flock: worker processes would inherit it and hold it for a while after this one was killed.
-            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except (BlockingIOError, PermissionError):  # the two that systems give for a lock that somebody has
-            raise ConfigError(f"{folder} is in use by another process") from None
-        except OSError as error:
-            raise ConfigError(f"{folder} cannot be locked ({error}): choose a file system with locks") from None
-        yield
+    """Hold a folder for this process alone. Worker processes that it forks do not hold it.
 
-
-def _open(file: Path) -> IO[bytes]:
+    Raises:
+        ConfigError: Another process holds the folder, or it cannot be locked.
+    """
     try:
-        return file.open("ab")  # not "wb": a file of somebody else with this name stays as it is
+        lock = FileLock(folder / ".lock", fallback_to_soft=False).acquire(blocking=False)
+    except Timeout:
+        raise ConfigError(f"{folder} is in use by another process") from None
     except OSError as error:
-        raise ConfigError(f"{file.parent} cannot be locked ({error}): it cannot be written") from None
+        raise ConfigError(
+            f"{folder} cannot be locked ({error}): choose a folder that can be written, on a file system with locks"
+        ) from None
+    with lock:
+        yield
+
+
+def claim(path: Path) -> TextIO | None:
+    """Lock a file for this process and for those that inherit it, until all of them have closed it.
+
+    A run inherits the lock of the command that started it, and so holds it also when the command is killed. The text of
+    the file says who holds it; it is for people.
+
+    Returns:
+        The open file, or None if another process holds the lock.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lock = path.open("a", encoding="utf-8")
+    try:
+        if not lock_descriptor(lock.fileno(), blocking=False):
+            lock.close()
+            return None
+    except OSError as error:
+        lock.close()
+        raise CuterError(f"{path} cannot be locked ({error}): choose an --out on a file system with locks") from None
+    write_owner(lock, os.getpid())
+    return lock
+
+
+def write_owner(lock: TextIO, process: int, host: str | None = None) -> None:
+    """Note which process a lock is held for, on this machine unless another is named."""
+    lock.truncate(0)
+    lock.write(f"process {process} on {host or socket.gethostname()}\n")
+    lock.flush()
+
+
+def owner(path: Path) -> str:
+    """Return who holds a lock, as it was written."""
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except FileNotFoundError:
+        return "nobody"
+    except OSError:  # Windows lets nobody read a locked file
+        return "another process"

@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from cuter.errors import DataError
-from cuter.stream.download.fetch import PAUSES, fetch
-from cuter.stream.download.web import WebFile
+from cuter.stream.download.fetch import PAUSES, WebFile, fetch
 from small_homes import web_file
 from small_web import SmallWeb, small_web
 
@@ -116,7 +115,7 @@ def test_no_connection_at_all(get: Getting, pauses: list[float]) -> None:
 def test_a_connection_on_which_nothing_comes_counts_as_broken(
     web: SmallWeb, get: Getting, pauses: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cuter.stream.download.web.TIMEOUT", 0.1)
+    monkeypatch.setattr("cuter.stream.download.fetch.TIMEOUT", 0.1)
     web.stall_at = 40_000
     assert get() == CONTENT
     assert web.ranges_of("/big.zip") == [None, "bytes=40000-", "bytes=80000-"]

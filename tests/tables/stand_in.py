@@ -1,10 +1,11 @@
 """Stands in for the program `cuter`: a run of a few steps that takes no time to import, with figures by its settings.
 
-It stops and goes on as a run does. STAND_IN_FAILS names methods that fail, STAND_IN_SECONDS is what a step takes,
-STAND_IN_WAITS_FOR is a file without which no run takes its last step, and STAND_IN_LOG is one that gets a line when a
-run begins and another when it ends.
+It stops, goes on and locks its folder as a run does. STAND_IN_FAILS names methods that fail, STAND_IN_SECONDS is what a
+step takes, STAND_IN_WAITS_FOR is a file without which no run takes its last step, and STAND_IN_LOG is one that gets a
+line when a run begins and another when it ends.
 """
 
+import fcntl
 import hashlib
 import json
 import os
@@ -31,6 +32,8 @@ def main() -> int:
         (folder / "config.yaml").write_text(yaml.safe_dump(config))
     config = yaml.safe_load((folder / "config.yaml").read_text())
     learner = config["learner"]
+    lock = (folder / ".lock").open("a")
+    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     note("begin", folder)
     if learner["method"] in os.environ.get("STAND_IN_FAILS", "").split():
         print("all is well")
@@ -46,8 +49,8 @@ def main() -> int:
     while step < STEPS:
         step += 1
         lines.append(json.dumps({"step": step, "task": 0, "loss": 0.5, "memory": step}))
-        (folder / "metrics.jsonl").write_text("\n".join(lines) + "\n")
-        state.write_text(str(step))
+        write(folder, "metrics.jsonl", "\n".join(lines) + "\n")
+        write(folder, "checkpoints/step-00000009/state", str(step))
         time.sleep(float(os.environ.get("STAND_IN_SECONDS", "0")))
         while step == STEPS - 1 and not asked and not released():
             time.sleep(0.01)
@@ -57,14 +60,19 @@ def main() -> int:
     scores = figures(config)
     result = {"task": 0, "name": "task 1", "classes": ["cat"], "images": 9, "scores": scores | {"ap": [scores["map"]]}}
     test = {"step": step, "test": result, "localisation": {}, "classes": {"cat": 3}}
-    (folder / "metrics.jsonl").write_text("\n".join([*lines, json.dumps(test)]) + "\n")
+    write(folder, "metrics.jsonl", "\n".join([*lines, json.dumps(test)]) + "\n")
     took = {"train_seconds": 10.0, "test_seconds": 2.0, "train_images_per_second": 1.0, "steps": STEPS, "images": 60}
     found = {"average": scores, "last": scores, "mean_forgetting": 1.0, "memory_items": 3}
-    unfinished = folder / "summary.json.unfinished"  # whole or not there, as that of a run
-    unfinished.write_text(json.dumps(found | took))
-    unfinished.rename(folder / "summary.json")
+    write(folder, "summary.json", json.dumps(found | took))
     note("end", folder)
     return 0
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    """Write a file that is whole or not there, whenever this process is killed, as those of a run."""
+    unfinished = folder / ".unfinished"
+    unfinished.write_text(text)
+    unfinished.replace(folder / name)
 
 
 def figures(config: dict[str, Any]) -> dict[str, float]:

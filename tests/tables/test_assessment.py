@@ -12,10 +12,10 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from cuter.cli import app
+from cuter.lock import claim
 from cuter.show import assessment_table as assessment
 from cuter.show.assess import assess
 from cuter.stream.datasets import load_dataset
-from cuter.tables.execute.lockfile import claim
 
 Fiedler = Callable[..., Result]
 

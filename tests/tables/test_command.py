@@ -221,42 +221,27 @@ def test_two_commands_at_once_share_the_work(
     assert len(begun) == len(set(begun)) == len(runs(tmp_path / "out")) == 4
 
 
-def test_a_dry_run_tells_what_is_left_from_short_runs(
-    paper: Paper, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_dry_run_says_what_is_left_and_how_long_as_finished_runs_took(
+    paper: Paper, log: Path, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("STAND_IN_FAILS", "gss")
-    fresh = paper("voc", "--seeds", 2, "--dry-run", "--jobs", 2, *FOUR)
-    assert fresh.exit_code == 0, fresh.output
-    assert "8 runs to do" in fresh.output
-    assert "rows that could not be measured count as the mean of the others: GSS" in fresh.output
-    assert not (tmp_path / "out" / "runs").exists(), "no run of the table began"
-    assert sum(what == "end" for what, _ in events(log)) == 3, "one for each row but the one that fails"
-    monkeypatch.delenv("STAND_IN_FAILS")
-    before = len(events(log))
-    again = paper("voc", "--seeds", 2, "--dry-run", "--jobs", 2, *FOUR)
-    assert len(events(log)) == before + 4, "only what failed is measured again, two at a time as the real ones"
-    assert "as finished or short runs took here" in again.output
-    assert "count as the mean" not in again.output
-
-
-def test_a_dry_run_after_finished_runs_needs_no_short_ones(paper: Paper, log: Path, tmp_path: Path) -> None:
-    assert paper("voc", "--seeds", 1, *FOUR).exit_code == 0
+    assert paper("voc", "--seeds", 1, "--only", "RS", "--only", "joint").exit_code == 0
     before = len(events(log))
     later = paper("voc", "--seeds", 2, "--dry-run", "--jobs", 2, *FOUR)
-    assert len(events(log)) == before
-    assert later.output.count("finished") >= 4
-    assert "4 runs to do" in later.output
-    # a run of the stand-in says that its six steps took 12 seconds; four runs of real steps are left, two at a time
-    rs, joint = (load_config(*tmp_path.glob(f"out/runs/{name}-*/config.yaml"), {}) for name in ("rs", "joint"))
-    steps, joint = (sum(map(len, make_plan(config).learn)) for config in (rs, joint))
-    assert f"about {timedelta(seconds=3 * steps + joint)} with 2 at a time" in later.output
+    assert later.exit_code == 0, later.output
+    assert len(events(log)) == before, "nothing runs"
+    assert "6 runs to do" in later.output
+    # a run of the stand-in says that its six steps took 12 seconds; six runs of real steps are left, two at a time
+    plans = [make_plan(load_config(*tmp_path.glob(f"out/runs/{name}-*/config.yaml"), {})) for name in ("rs", "joint")]
+    steps, joint = (sum(map(len, plan.learn)) for plan in plans)
+    images, joint_images = (sum(len(batch) for batches in plan.learn for batch in batches) for plan in plans)
+    assert f"{5 * steps + joint:,} steps over {5 * images + joint_images:,} images to learn" in later.output
+    assert f"about {timedelta(seconds=5 * steps + joint)} with 2 at a time, as finished runs took here" in later.output
+    assert "rows without a finished run count as the mean of the others: GSS, CUTER" in later.output
 
 
-def test_a_dry_run_says_at_once_what_is_known_and_measures_for_a_limited_time(
+def test_a_dry_run_says_at_once_what_is_known_and_that_nothing_is_known_of_time(
     paper: Paper, log: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("STAND_IN_SECONDS", "1")  # a short run takes six seconds
-    monkeypatch.setattr(making, "MEASURING", 1)
     seen = []
     monkeypatch.setattr(making, "streams_of", lambda jobs: seen.append(console.getvalue()) or streams_of(jobs))
     console = io.StringIO()
@@ -265,19 +250,9 @@ def test_a_dry_run_says_at_once_what_is_known_and_measures_for_a_limited_time(
     assert done.exit_code == 0, done.output
     assert seen[0].count("to do") == 5, "four runs and their number, before data are looked at"
     assert "GB are free" in seen[0]
-    assert "how long it takes is not known: no run was finished or could be measured" in console.getvalue()
-    assert [what for what, _ in events(log)] in ([], ["begin"], ["begin", "stop"]), "the others were not begun"
-
-
-def test_short_runs_share_the_cores_as_the_real_ones_will(paper: Paper, log: Path, tmp_path: Path) -> None:
-    command = ("voc", "--seeds", 4, "--dry-run", "--only", "RS", "--jobs")
-    assert paper(*command, 3).exit_code == 0
-    assert sum(what == "end" for what, _ in events(log)) == 3, "one row, three at a time"
-    assert len(json.loads((tmp_path / "out" / "calibration.json").read_text())) == 1
-    assert paper(*command, 3).exit_code == 0
-    assert sum(what == "end" for what, _ in events(log)) == 3
-    assert paper(*command, 1).exit_code == 0
-    assert sum(what == "end" for what, _ in events(log)) == 4, "with more cores each it takes another time"
+    assert "how long it takes is not known until a first run is finished here" in console.getvalue()
+    assert events(log) == []
+    assert not (tmp_path / "out").exists()
 
 
 def test_where_speed_is_measured_nothing_runs_beside_a_run_that_is_left_over(
@@ -303,17 +278,6 @@ def test_of_two_copies_of_a_run_the_finished_one_counts(paper: Paper, log: Path,
     before = events(log)
     assert paper("voc", "--seeds", 1, "--only", "RS").exit_code == 0
     assert events(log) == before
-
-
-def test_short_runs_are_real_ones_in_little(
-    runs_in_this_process: None, paper_with_real_runs: Paper, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(making, "MEASURING", 500)  # whatever else the machine does
-    done = paper_with_real_runs("voc", "--seeds", 2, "--dry-run", "--only", "RS")
-    assert done.exit_code == 0, done.output
-    (rate,) = json.loads((tmp_path / "out" / "calibration.json").read_text()).values()
-    assert 0 < rate < 60
-    assert re.search(r"about \d+:\d\d:\d\d with", done.output)
 
 
 def test_the_table_of_what_is_finished_needs_no_run(paper: Paper, log: Path, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ pytest.importorskip("ray")
 from ray.cluster_utils import Cluster
 
 from cuter.errors import ConfigError
+from cuter.lock import locked
 from cuter.runs.config import load_config
 from cuter.runs.run import start
 from cuter.show.run_display import RunDisplay
@@ -39,17 +40,34 @@ THREE = ["--seeds", 1, "--only", "RS", "--only", "GSS", "--only", "CUTER"]
 TWO = THREE[:-2]
 
 
+SMALL = {"num_cpus": 1, "object_store_memory": 100 << 20}
+
+
 @pytest.fixture(scope="module")
-def address() -> Iterator[str]:
-    """Where the cluster is; its head carries out runs, too."""
+def cluster() -> Iterator[Cluster]:
+    """Two nodes; the head carries out runs, too."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
         patch.setenv("RAY_worker_niceness", "0")  # or other tests on these cores would keep its runs waiting
-        small = {"num_cpus": 1, "object_store_memory": 100 << 20}
-        cluster = Cluster(initialize_head=True, head_node_args=small | {"include_dashboard": False})
-        cluster.add_node(**small)
-        yield cluster.address
+        with socket.create_server(("127.0.0.1", 0)) as server:
+            port = server.getsockname()[1]
+        head = SMALL | {"include_dashboard": False, "ray_client_server_port": port}
+        cluster = Cluster(initialize_head=True, head_node_args=head)
+        cluster.add_node(**SMALL)
+        yield cluster
         cluster.shutdown()
+
+
+@pytest.fixture(scope="module")
+def address(cluster: Cluster) -> str:
+    """Where the cluster is."""
+    return str(cluster.address)
+
+
+@pytest.fixture(scope="module")
+def client_address(cluster: Cluster) -> str:
+    """Where the cluster is for a machine that is not part of it."""
+    return f"ray://127.0.0.1:{cluster.head_node._ray_params.ray_client_server_port}"
 
 
 @pytest.fixture
@@ -101,6 +119,14 @@ def kill_its_worker(run: Path) -> None:
     os.kill(int(owner.split()[1]), signal.SIGKILL)
 
 
+def is_free(run: Path) -> bool:
+    try:
+        with locked(run):
+            return True
+    except ConfigError:
+        return False
+
+
 def begun(out: Path) -> list[Path]:
     return [file.parent for file in out.glob("runs/*/metrics.jsonl") if file.read_text()]
 
@@ -135,6 +161,30 @@ def test_a_worker_killed_in_mid_run_changes_nothing_in_the_table(
     assert not list((out / "jobs").glob(".*"))
 
 
+def test_a_node_killed_in_mid_run_changes_nothing_in_the_table(
+    paper: Paper, cluster: Cluster, on_the_nodes: SetEnvironment, out: Path, log: Path
+) -> None:
+    assert paper("voc", "--jobs", 2, *THREE).exit_code == 0
+    here, released = out.rename(out.with_name("here")), out.with_name("released")
+    on_the_nodes(STAND_IN_WAITS_FOR=str(released))
+    node = cluster.add_node(**SMALL)
+
+    def kill() -> None:
+        wait_for(lambda: len(events(log)) == 3)  # a run on each node
+        cluster.remove_node(node, allow_graceful=False)
+        wait_for(lambda: any(map(is_free, (out / "runs").iterdir())))  # its run has ended with it
+        released.touch()
+
+    thread = meanwhile(kill)
+    done = paper("voc", "--ray", cluster.address, *THREE)
+    thread.join()
+    assert done.exit_code == 0, done.output
+    assert done.output.count("is started again: lost by") == 1
+    assert table_of(out) == table_of(here)
+    begins, ends = ([name for what, name in events(log) if what == which] for which in ("begin", "end"))
+    assert (len(begins), len(ends), len(set(ends))) == (4, 3, 3)
+
+
 def test_folders_come_back_from_nodes_that_do_not_see_ours_and_go_there_again(
     paper: Paper, address: str, on_the_nodes: SetEnvironment, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -167,17 +217,16 @@ def test_folders_come_back_from_nodes_that_do_not_see_ours_and_go_there_again(
         assert not {first[1], second[1]} & {str(run)}
         wait_for(lambda paths=(first[1], second[1]): not any(Path(path).parent.exists() for path in paths))
         assert (run / "metrics.jsonl").read_bytes() == (here / "runs" / run.name / "metrics.jsonl").read_bytes()
-    assert not list((out / "jobs").glob("*.parcel"))
 
 
 def test_what_goes_wrong_on_a_node_is_told_and_stops_no_other_run(
-    paper: Paper, address: str, on_the_nodes: SetEnvironment, out: Path, monkeypatch: pytest.MonkeyPatch
+    paper: Paper, client_address: str, on_the_nodes: SetEnvironment, out: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dies = "if 'cuter-' in sys.argv[-1].split('/')[-1]: os.kill(os.getpid(), 9)"
     on_the_nodes(dies, STAND_IN_FAILS="rs")
     monkeypatch.setattr(ray_cluster, "_needs", lambda config: ("/no/VOCdevkit",) if config.method == "gss" else ())
     monkeypatch.setattr(carry_out, "RETRIES", 1)
-    done = paper("voc", "--ray", address, "--only", "joint", *THREE)
+    done = paper("voc", "--ray", client_address, "--only", "joint", *THREE)
     assert done.exit_code == 1
     assert "failed: RS, seed 0, code 3" in done.output
     assert "    error: no more room for images" in done.output

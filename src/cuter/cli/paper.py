@@ -22,7 +22,7 @@ from cuter.show.progress_line import counting
 if TYPE_CHECKING:
     from cuter.show.assessment_table import Assessed
     from cuter.show.make_table import TableJob
-    from cuter.tables.execute.execute import Failure, Place
+    from cuter.tables.execute.execute import Executor, Failure
 
 
 # Options of all commands that make tables.
@@ -134,7 +134,7 @@ def paper(
         execute_assessment(asked, print_json, dry_run=dry_run, only_table=jobs == 0)
         return
 
-    def find_runs(place: Place) -> TableJob:
+    def find_runs(place: Executor) -> TableJob:
         table = prepare(name, request, backbone or [], out, place=place, at_once=jobs, results=results)
         _tell_what_is_not_set(table)
         for line in table.results.lines(table.jobs) if table.results else ():
@@ -145,7 +145,7 @@ def paper(
 
 
 def execute(
-    find_runs: Callable[[Place], TableJob], where: AbstractContextManager[Place], dry_run: bool, print_json: bool
+    find_runs: Callable[[Executor], TableJob], where: AbstractContextManager[Executor], dry_run: bool, print_json: bool
 ) -> None:
     """Carry out what is asked for and make the table, or only tell what it would cost."""
     from cuter.runs.stopping import Interrupted

@@ -23,7 +23,7 @@ from cuter.runs.environment import describe_environment
 from cuter.runs.plan import Plan, make_plan
 from cuter.runs.progress import Progress
 from cuter.runs.stopping import Interrupted, StopRequest, stop_on_signals
-from cuter.runs.tracking.events import Events
+from cuter.runs.tracking.group import TrackerGroup
 from cuter.runs.tracking.trackers import require_clients
 from cuter.runs.unreadable import UnreadableLimit
 from cuter.settings import Role
@@ -164,14 +164,14 @@ class Run:
         self.display = display
         probed = [visit.sample for visit in plan.test[-1]]  # images of all classes, also before all are learned
         self.probe = Probe.of(probed, config.probe_images, learner.backbone.image_size)
-        self.events = Events(config, directory.path, learner.steps + 1)
+        self.trackers = TrackerGroup(config, directory.path, learner.steps + 1)
         self.limit = UnreadableLimit(plan, config.max_unreadable)
         self.is_saved = True  # what the last checkpoint was to hold
         self.saved_at = (learner.steps, time.monotonic())
 
     def carry_out(self) -> dict[str, Any]:
         """Learn and test, task after task, from wherever the progress stands."""
-        with self.directory.logged(), self.events, self.display, stop_on_signals() as stop:
+        with self.directory.logged(), self.trackers, self.display, stop_on_signals() as stop:
             logger.info("at step %d, task %d", self.learner.steps, self.progress.task + 1)
             self.display.begin_run(
                 learn=[sum(map(len, batches)) for batches in self.plan.learn],
@@ -275,7 +275,7 @@ class Run:
             "test_seconds": round(progress.test_seconds, 2),
             "train_images_per_second": round(progress.images / max(progress.train_seconds, 1e-9), 2),
         }
-        self.events.finished(results, self.learner.steps)  # before the run counts as finished: then nobody comes back
+        self.trackers.finished(results, self.learner.steps)  # before the run counts as finished: then nobody comes back
         self.directory.write_summary(summary)
         _draw(self.directory, self.display)
         self.display.finish(results, skipped=len(progress.skipped))
@@ -286,7 +286,7 @@ class Run:
         if step.images:
             line = {"step": self.learner.steps, "task": self.progress.task, "loss": step.loss, "memory": len(memory)}
             self.directory.append_metrics(line | ({"selection": step.selection} if step.selection else {}))
-            self.events.learned(step, memory.fill, self.learner.steps)
+            self.trackers.learned(step, memory.fill, self.learner.steps)
         self.display.learned(arrived, step.loss, memory.fill)
 
     def _note_test(self, result: TaskResult, localisation: dict[str, float]) -> None:
@@ -297,7 +297,7 @@ class Run:
         if (share := self._purity()) is not None:
             line["purity"] = share
         self.directory.append_metrics(line)
-        self.events.tested(result, localisation, self.learner.steps)
+        self.trackers.tested(result, localisation, self.learner.steps)
         self.display.end_task(self.progress.results)
 
     def _purity(self) -> float | None:
@@ -326,7 +326,7 @@ class Run:
             self._checkpoint()
 
     def _checkpoint(self, *, required: bool = False) -> bool:
-        self.events.flush()
+        self.trackers.flush()
         self.progress.metrics_length = self.directory.metrics_length()
         states = {"learner": self.learner.state_dict(), "progress": self.progress.state_dict()}
         self.saved_at = (self.learner.steps, time.monotonic())

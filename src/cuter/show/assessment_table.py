@@ -16,6 +16,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
 from cuter.errors import ConfigError
+from cuter.lock import claim, owner
 from cuter.runs.config import with_absolute_path
 from cuter.settings import validated
 from cuter.show.assess import assess, combine
@@ -25,7 +26,6 @@ from cuter.show.style import save_figure
 from cuter.show.suite_folder import made_by, stamp
 from cuter.storage import write_json, write_text
 from cuter.stream.datasets import load_dataset
-from cuter.tables.execute.lockfile import claim, owner
 from cuter.tables.jobs import Request
 from cuter.tables.suite import SUITES, scale_of
 

@@ -10,7 +10,8 @@ from typing import Any
 from cuter.errors import ConfigError, CuterError
 from cuter.learn.learner import Learner
 from cuter.measure.metrics import FIGURES
-from cuter.runs.config import flat_settings
+from cuter.runs.config import field_names, flat_settings
+from cuter.settings import Role
 from cuter.show.report.checkpoint_view import NO_CHECKPOINT
 from cuter.show.report.classes import arrivals
 from cuter.show.report.provenance import flat

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext, suppress
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,25 +12,20 @@ from typing import Any
 from rich.console import Console
 
 from cuter.errors import ConfigError
-from cuter.runs.stopping import Interrupted
 from cuter.runs.tracking.trackers import require_clients
 from cuter.show.figures import draw_figures
 from cuter.show.narrow import show
-from cuter.show.progress_line import counting
 from cuter.show.suite_folder import write_page, write_results
 from cuter.show.suite_tables import suite_terminal
 from cuter.show.table_display import TableDisplay, states_table
-from cuter.tables.calibrate import calibrate, known_rates
 from cuter.tables.estimate import estimate, free_bytes
-from cuter.tables.execute.execute import Failure, Place, carry_out
+from cuter.tables.execute.execute import Executor, Failure, carry_out
 from cuter.tables.execute.local import ThisMachine
 from cuter.tables.jobs import Job, Request, parse_backbones, plan_jobs
 from cuter.tables.results import collect
 from cuter.tables.results_folder import ResultsFolder, keep_result, read_results_folder
 from cuter.tables.streams import check_backbones, steps_of, streams_of
 from cuter.tables.suite import Suite, load_suite
-
-MEASURING = 120  # seconds that a dry run takes at most to measure how long a step takes
 
 
 @dataclass(frozen=True)
@@ -41,7 +36,7 @@ class TableJob:
     request: Request
     out: Path
     folder: Path  # of the table
-    place: Place
+    place: Executor
     at_once: int
     jobs: list[Job]
     results: ResultsFolder | None = None  # where finished runs leave files, which count as finished runs
@@ -52,7 +47,7 @@ class TableJob:
         return list({job.folder: job for job in self.jobs}.values())
 
 
-def executor_of(device: str, address: str | None) -> AbstractContextManager[Place]:
+def executor_of(device: str, address: str | None) -> AbstractContextManager[Executor]:
     """Return where runs are carried out: on the Ray cluster at an address, or on this machine."""
     if address is None:
         return nullcontext(ThisMachine(device))
@@ -67,7 +62,7 @@ def prepare(
     backbones: Sequence[str],
     out: Path,
     *,
-    place: Place,
+    place: Executor,
     at_once: int | None,
     results: Path | None = None,
 ) -> TableJob:
@@ -90,7 +85,7 @@ def prepare(
 
 
 def plan_table(
-    suite: Suite, request: Request, out: Path, folder: str, *, place: Place, at_once: int | None
+    suite: Suite, request: Request, out: Path, folder: str, *, place: Executor, at_once: int | None
 ) -> TableJob:
     """Find the runs that a table is made of; `folder` under `out` is for the table itself."""
     if at_once is None:
@@ -106,32 +101,11 @@ def plan_table(
 
 
 def show_what_is_left(table: TableJob, console: Console) -> list[str]:
-    """Show how far each run is at once, and return lines that say what the rest costs.
-
-    Short runs of rows that nothing is known of take a while, `MEASURING` seconds at most; Ctrl-C goes on without them.
-    """
+    """Show how far each run is at once, and return lines that say what the rest costs."""
     show(console, states_table(table.jobs))
-    left = {job.row.name for job in table.jobs if job.summary is None}
     count = sum(job.summary is None for job in table.unique)
     console.print(f"{count} runs to do; {free_bytes(table.out) / 1e9:.0f} GB are free", highlight=False)
-    if not left:
-        return []
-    streams = streams_of(table.jobs)
-    if table.at_once and left - known_rates(table.jobs, table.out, table.at_once).keys():
-        text = f"measuring how long a step takes, {MEASURING} seconds at most; Ctrl-C goes on without it"
-        console.print(text, highlight=False)
-        with counting(console, "short runs") as count_runs, suppress(Interrupted):
-            calibrate(
-                table.jobs,
-                streams,
-                table.out,
-                table.place,
-                at_once=table.at_once,
-                seconds=MEASURING,
-                tell=count_runs,
-            )
-    rates = known_rates(table.jobs, table.out, table.at_once)
-    return estimate(table.jobs, streams, rates).lines(table.at_once)
+    return estimate(table.jobs, streams_of(table.jobs)).lines(table.at_once) if count else []
 
 
 def run_what_is_left(table: TableJob, console: Console) -> list[Failure]:

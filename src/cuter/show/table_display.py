@@ -11,12 +11,12 @@ from rich.console import Console
 from rich.progress import TaskID
 
 from cuter.errors import CuterError
+from cuter.lock import claim
 from cuter.runs.record import read_position
 from cuter.show.narrow import FoldedTable
 from cuter.show.progress_line import ProgressLine
 from cuter.show.table import plain_table, terminal
 from cuter.tables.execute.execute import Failure
-from cuter.tables.execute.lockfile import claim
 from cuter.tables.jobs import Job
 
 LOOK = 1.0  # seconds between two looks into the folder of a run

@@ -1,4 +1,4 @@
-"""What a table will still cost: time, as runs took so far, and room on the disk."""
+"""What the runs of a table will still cost: steps, images, disk, and time as finished runs took here."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from cuter.runs.record import read_position
 from cuter.tables.jobs import Job
 from cuter.tables.streams import Stream
 
-FLOATS = 3 * 4  # bytes a parameter in a checkpoint: the weight and two moments of AdamW
+BYTES_PER_PARAMETER = 3 * 4  # in a checkpoint: the weight and two moments of AdamW, as float32
 
 
 @dataclass(frozen=True)
@@ -21,38 +21,59 @@ class Cost:
     """What is left to do."""
 
     runs: int
+    steps: int
+    images: int
     bytes: float
-    seconds: float | None  # None while nothing is known
-    guessed: tuple[str, ...]  # rows whose time is the mean of others
+    seconds: float | None  # None while no run is finished here
+    guessed: tuple[str, ...] = ()  # rows without a finished run, whose time is the mean of others
 
     def lines(self, at_once: int) -> list[str]:
-        """Tell it in words."""
+        """Return the cost in words, for so many runs at a time."""
         at_once = max(1, min(at_once, self.runs))
-        texts = [f"they need about {self.bytes / 1e9:.1f} GB"]
+        texts = [
+            f"{self.steps:,} steps over {self.images:,} images to learn",
+            f"they need about {self.bytes / 1e9:.1f} GB",
+        ]
         if self.seconds is None:
-            return [*texts, "how long it takes is not known: no run was finished or could be measured"]
+            return [*texts, "how long it takes is not known until a first run is finished here"]
         hours = timedelta(seconds=round(self.seconds / at_once))
-        texts.append(f"about {hours} with {at_once} at a time, as finished or short runs took here")
+        texts.append(f"about {hours} with {at_once} at a time, as finished runs took here")
         if self.guessed:
-            texts.append(f"rows that could not be measured count as the mean of the others: {', '.join(self.guessed)}")
+            texts.append(f"rows without a finished run count as the mean of the others: {', '.join(self.guessed)}")
         return texts
 
 
-def estimate(jobs: Sequence[Job], streams: Mapping[Path, Stream], rates: Mapping[str, float]) -> Cost:
-    """Sum up what the runs that are not finished will take; `rates` are seconds a step by row."""
+def estimate(jobs: Sequence[Job], streams: Mapping[Path, Stream]) -> Cost:
+    """Sum up what runs that are not finished will take; `streams` has these, by folder."""
     unique = list({job.folder: job for job in jobs}.values())
     left = [job for job in unique if job.folder in streams]
-    usual = sum(rates.values()) / len(rates) if rates else None
-    seconds_left = 0.0
+    rates = _seconds_per_step(jobs)
+    usual = sum(rates.values()) / len(rates) if rates else 0.0
+    steps = images = 0
+    seconds = 0.0
     for job in left:
-        steps_left = streams[job.folder].steps - read_position(job.folder).steps
-        seconds_left += steps_left * rates.get(job.row.name, usual or 0)
+        stream = streams[job.folder]
+        ahead = stream.steps - read_position(job.folder).steps
+        steps += ahead
+        images += round(stream.images * ahead / max(stream.steps, 1))
+        seconds += ahead * rates.get(job.row.name, usual)
     guessed = tuple(dict.fromkeys(job.row.name for job in left if job.row.name not in rates))
-    return Cost(len(left), _bytes(unique, left), None if usual is None else seconds_left, guessed if rates else ())
+    known = (seconds, guessed) if rates else (None, ())
+    return Cost(len(left), steps, images, _bytes(unique, left), *known)
+
+
+def _seconds_per_step(jobs: Sequence[Job]) -> dict[str, float]:
+    """Return by row how long a step took in runs that were finished here, tests and probes included."""
+    found: dict[str, list[float]] = {}
+    for job in jobs:
+        if (summary := job.summary_here) is not None:  # how fast other machines are says nothing
+            seconds = summary["train_seconds"] + summary["test_seconds"]
+            found.setdefault(job.row.name, []).append(seconds / max(summary["steps"], 1))
+    return {name: sum(values) / len(values) for name, values in found.items()}
 
 
 def _bytes(jobs: Sequence[Job], left: Sequence[Job]) -> float:
-    """Return the room that runs will need: as much as finished ones have, else a checkpoint each by its parts."""
+    """Return the disk that runs will need: as much as finished ones have, else the parts of a checkpoint each."""
     sizes = [_size(job.folder) for job in jobs if job.summary_here is not None]
     if sizes:
         return len(left) * sum(sizes) / len(sizes)
@@ -61,7 +82,7 @@ def _bytes(jobs: Sequence[Job], left: Sequence[Job]) -> float:
     for job in left:
         backbone = backbones[job.config.backbone]
         parameters = sum(parameter.numel() for parameter in backbone.parameters())
-        total += parameters * FLOATS + job.config.learner.memory.images * 3 * backbone.image_size**2
+        total += parameters * BYTES_PER_PARAMETER + job.config.learner.memory.images * 3 * backbone.image_size**2
     return total
 
 
@@ -70,7 +91,7 @@ def _size(folder: Path) -> int:
 
 
 def free_bytes(folder: Path) -> int:
-    """Return the room on the disk that a folder is on, or will be."""
+    """Return how much is free on the disk that a folder is on, or will be."""
     while not folder.exists():
         folder = folder.absolute().parent
     return shutil.disk_usage(folder).free

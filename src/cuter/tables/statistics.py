@@ -57,7 +57,7 @@ def paired_difference(values: BySeed, reference: BySeed) -> Difference | None:
     mean = float(differences.mean())
     if len(both) == 1:
         return Difference(1, mean, None, None)
-    error = float(differences.std(ddof=1) / np.sqrt(len(both)))
+    error = float(stats.sem(differences))
     half = half_width(len(both)) * error
     return Difference(len(both), mean, error, (mean - half, mean + half))
 

@@ -1,4 +1,4 @@
-"""What the runs of a table will meet, looked at before the first of them begins."""
+"""How long the runs of a table will be, read from their data before the first of them begins."""
 
 from __future__ import annotations
 
@@ -21,15 +21,14 @@ def check_backbones(jobs: Sequence[Job]) -> None:
 
 @dataclass(frozen=True)
 class Stream:
-    """How long a run will be: steps, and how many images it learns and tests in the end."""
+    """How long a run will be: its steps, and the images that arrive in them, repeated ones included."""
 
     steps: int
-    train: int
-    test: int
+    images: int
 
 
 def streams_of(jobs: Sequence[Job]) -> dict[Path, Stream]:
-    """Return what runs that are not finished will meet, by folder; the same data are read once.
+    """Return the streams of runs that are not finished, by folder; the same data are read once.
 
     A data set that can't be read is an error here, not in every run.
     """
@@ -39,7 +38,7 @@ def streams_of(jobs: Sequence[Job]) -> dict[Path, Stream]:
         if job.summary is None:
             stream = json.dumps(job.config.of_role(Role.STREAM), sort_keys=True, default=str)
             if stream not in known:
-                known[stream] = _look_at(make_plan(job.config))
+                known[stream] = _measure(make_plan(job.config))
             found[job.folder] = known[stream]
     return found
 
@@ -50,6 +49,5 @@ def steps_of(jobs: Sequence[Job]) -> list[int]:
     return [streams[job.folder].steps if job.folder in streams else int((job.summary or {})["steps"]) for job in jobs]
 
 
-def _look_at(plan: Plan) -> Stream:
-    images = {visit.sample.id for batches in plan.learn for batch in batches for visit in batch}
-    return Stream(sum(map(len, plan.learn)), len(images), len(plan.test[-1]))
+def _measure(plan: Plan) -> Stream:
+    return Stream(sum(map(len, plan.learn)), sum(len(batch) for batches in plan.learn for batch in batches))

@@ -3,16 +3,39 @@
 import hashlib
 import time
 from collections.abc import Callable
-from http.client import HTTPException
+from dataclasses import dataclass
+from http.client import HTTPException, HTTPResponse
 from pathlib import Path
+from urllib.error import HTTPError, URLError
+from urllib.request import Request, urlopen
 
 from cuter.errors import DataError
-from cuter.stream.download.web import BrokenError, Tell, WebFile, ask
 
 Progress = Callable[[str, int, int], None]  # (what goes on, bytes done, bytes in all)
+Tell = Callable[[str], None]
 
 PAUSES = (1, 4, 15, 30)  # seconds before each new try; the first again whenever bytes have arrived in between
+PASSING = (408, 425, 429, 500, 502, 503, 504)  # answers of a server that may answer otherwise in a moment
+TIMEOUT = 30  # seconds without a byte
 CHUNK = 1 << 20
+
+
+@dataclass(frozen=True)
+class WebFile:
+    """A file that is known: where it is, its length in bytes, its checksum."""
+
+    url: str
+    size: int
+    md5: str
+
+    @property
+    def name(self) -> str:
+        """The last part of the address."""
+        return self.url.rsplit("/", 1)[-1]
+
+
+class BrokenError(Exception):
+    """The connection broke, or could not be made: worth another try."""
 
 
 def fetch(file: WebFile, folder: Path, progress: Progress, tell: Tell) -> Path:
@@ -69,7 +92,7 @@ def _download(file: WebFile, part: Path, progress: Progress, tell: Tell) -> None
 
 def _receive(file: WebFile, part: Path, progress: Progress, tell: Tell) -> None:
     """Append what one connection brings."""
-    response, done = ask(file, _length(part), tell)
+    response, done = _ask(file, _length(part), tell)
     with response, part.open("ab" if done else "wb") as out:
         while done < file.size:
             try:
@@ -81,6 +104,41 @@ def _receive(file: WebFile, part: Path, progress: Progress, tell: Tell) -> None:
             out.write(chunk)
             done += len(chunk)
             progress(f"fetching {file.name}", done, file.size)
+
+
+def _ask(file: WebFile, start: int, tell: Tell) -> tuple[HTTPResponse, int]:
+    """Ask for the file from byte `start` on; return the answer and the byte with which it begins: `start` or 0."""
+    refused = None  # why the server does not go on
+    try:
+        response: HTTPResponse = urlopen(
+            Request(file.url, headers={"Range": f"bytes={start}-"} if start else {}), timeout=TIMEOUT
+        )
+        offered = response.headers.get("Content-Range")
+        if response.status == 206 and offered != f"bytes {start}-{file.size - 1}/{file.size}":
+            response.close()
+            refused = f"asked for byte {start} of {file.size}, the server answers with {offered!r}"
+    except HTTPError as error:
+        problem = f"the server answers {error.code} {error.reason}"
+        if error.code == 416 and start:
+            refused = f"the server has no byte {start}"
+        elif error.code in PASSING:
+            raise BrokenError(problem) from None
+        else:
+            raise DataError(f"{file.url} cannot be fetched: {problem}") from None
+    except (OSError, HTTPException) as error:
+        raise BrokenError(f"no connection ({error.reason if isinstance(error, URLError) else error})") from None
+    if refused and start:
+        tell(f"{file.name} can't go on where it stopped: {refused}. It starts again")
+        return _ask(file, 0, tell)
+    if response.status == 206:
+        return response, start
+    length = response.headers.get("Content-Length", str(file.size))
+    if length != str(file.size):  # an error before the part is given up: a network that wants a login answers like this
+        response.close()
+        raise DataError(f"{file.url} must be a file of {file.size} bytes, but the server offers one of {length}")
+    if start:
+        tell(f"{file.name}: the server can't go on with a file that has begun. It starts again")
+    return response, 0
 
 
 def _length(part: Path) -> int:

@@ -10,10 +10,9 @@ from rich.filesize import decimal
 from cuter.cache import made_once
 from cuter.errors import DataError
 from cuter.lock import locked
-from cuter.stream.download.fetch import Progress, fetch, part_of
+from cuter.stream.download.fetch import Progress, Tell, WebFile, fetch, part_of
 from cuter.stream.download.homes import Piece, home_of
 from cuter.stream.download.unpack import unpack
-from cuter.stream.download.web import Tell, WebFile
 
 
 def get_dataset(

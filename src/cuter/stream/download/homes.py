@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cuter.errors import DataError, UnknownNameError
 from cuter.registry import did_you_mean
-from cuter.stream.download.web import WebFile
+from cuter.stream.download.fetch import WebFile
 
 
 @dataclass(frozen=True)

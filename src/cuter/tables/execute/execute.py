@@ -1,4 +1,4 @@
-"""Carries out runs, several at a time, in whatever place; one that fails does not stop the others."""
+"""Carries out runs, several at a time, on whatever executor; one that fails does not stop the others."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TextIO
 
+from cuter.lock import claim, owner
 from cuter.runs.stopping import Interrupted, stop_on_signals
-from cuter.tables.execute.lockfile import claim, owner
 from cuter.tables.jobs import Job
 from cuter.tables.notes import last_lines, note, note_config
 
 PAUSE = 0.2  # seconds between two looks at what goes on
-RETRIES = 3  # of a run that its place has lost
+RETRIES = 3  # of a run that its executor has lost
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Watcher(Protocol):
         """A run ended without a result."""
 
     def lost(self, job: Job, why: str) -> None:
-        """A run was lost by its place, and is started again."""
+        """A run was lost by its executor, and is started again."""
 
     def waits(self, job: Job, other: str) -> None:
         """A run is carried out by somebody else."""
@@ -58,18 +58,18 @@ class Lost(Exception):
     """A run ended for a reason that is not its own, as with the machine that it was on."""
 
 
-class Underway(Protocol):
+class StartedRun(Protocol):
     """A run that was started."""
 
     def poll(self) -> int | None:
         """Return the code that it ended with, or None while it goes on; raise `Lost` if it is worth another try."""
 
     def ask_to_stop(self) -> None:
-        """Let it write a checkpoint and end; `poll` tells when it has."""
+        """Let it write a checkpoint and end; `poll` says when it has."""
 
 
-class Place(Protocol):
-    """Where runs are carried out."""
+class Executor(Protocol):
+    """Starts runs: on this machine, or on a cluster."""
 
     @property
     def cores(self) -> int:
@@ -79,21 +79,21 @@ class Place(Protocol):
     def room(self) -> int:
         """How many runs are carried out at a time unless the user says a number."""
 
-    def start(self, job: Job, lock: TextIO, at_once: int) -> Underway:
+    def start(self, job: Job, lock: TextIO, at_once: int) -> StartedRun:
         """Start a run, one of so many at a time, or let it go on where it stopped."""
 
 
 @dataclass
 class _Running:
     job: Job
-    run: Underway
+    run: StartedRun
     lock: TextIO
     since: float
     losses: int = 0
 
 
 def carry_out(
-    jobs: Sequence[Job], at_once: int, place: Place, watcher: Watcher, *, alone: bool = False
+    jobs: Sequence[Job], at_once: int, executor: Executor, watcher: Watcher, *, alone: bool = False
 ) -> list[Failure]:
     """Carry out what is not finished, in this order, and return what failed.
 
@@ -112,9 +112,9 @@ def carry_out(
     with stop_on_signals() as stop:
         try:
             while (pending or running) and not stop.asked:
-                _start_more(pending, running, at_once, waiting, place=place, watcher=watcher, alone=alone)
+                _start_more(pending, running, at_once, waiting, executor=executor, watcher=watcher, alone=alone)
                 for one in list(running):
-                    if (code := _look(one, at_once, place, watcher)) is None:
+                    if (code := _poll(one, at_once, executor, watcher)) is None:
                         watcher.moved(one.job)
                     else:
                         running.remove(one)
@@ -133,7 +133,7 @@ def _start_more(
     at_once: int,
     waiting: set[Path],
     *,
-    place: Place,
+    executor: Executor,
     watcher: Watcher,
     alone: bool,
 ) -> None:
@@ -156,12 +156,12 @@ def _start_more(
             watcher.finished(job, 0)
             continue
         note_config(job)
-        running.append(_Running(job, place.start(job, lock, at_once), lock, time.monotonic()))
+        running.append(_Running(job, executor.start(job, lock, at_once), lock, time.monotonic()))
         watcher.began(job)
 
 
-def _look(one: _Running, at_once: int, place: Place, watcher: Watcher) -> int | None:
-    """Return the code of a run that has ended. What its place has lost is started again, a few times."""
+def _poll(one: _Running, at_once: int, executor: Executor, watcher: Watcher) -> int | None:
+    """Return the code of a run that has ended. What its executor has lost is started again, a few times."""
     try:
         return one.run.poll()
     except Lost as loss:
@@ -171,7 +171,7 @@ def _look(one: _Running, at_once: int, place: Place, watcher: Watcher) -> int | 
             note(one.job, f"--- lost {one.losses} times: given up")
             return -signal.SIGKILL
         watcher.lost(one.job, str(loss))
-        one.run = place.start(one.job, one.lock, at_once)
+        one.run = executor.start(one.job, one.lock, at_once)
         return None
 
 

@@ -8,8 +8,8 @@ import subprocess
 from typing import TextIO
 
 from cuter.learn.devices import choose_device
+from cuter.lock import write_owner
 from cuter.tables.execute import launching
-from cuter.tables.execute.lockfile import write_owner
 from cuter.tables.jobs import Job
 from cuter.tables.notes import note_launch
 from cuter.tables.version import version
@@ -35,6 +35,9 @@ class ThisMachine:
         """Start a run with its share of the cores and its output in a log."""
         command = launching.command_of(job.folder, job.file("yaml"), launching.PROGRAM)
         note_launch(job, command, version())
+        # The run holds its lock also when this process is killed. On Windows, where no descriptors are inherited, the
+        # lock that a run has on its folder does the same.
+        inherited = () if os.name == "nt" else (lock.fileno(),)
         with job.file("log").open("a", encoding="utf-8") as log:
             process = subprocess.Popen(
                 command,
@@ -44,7 +47,7 @@ class ThisMachine:
                 # what the user says goes before it
                 env={"OMP_NUM_THREADS": str(max(1, self.cores // at_once))} | os.environ,
                 start_new_session=True,  # Ctrl-C in the terminal reaches a run once, through us, not twice
-                pass_fds=(lock.fileno(),),  # a run holds its lock itself, should this process be killed
+                pass_fds=inherited,
             )
         write_owner(lock, process.pid)
         return LocalRun(process)

@@ -11,27 +11,29 @@ import signal
 import socket
 import sys
 import textwrap
-from collections.abc import Generator, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO
 
 from cuter.errors import ConfigError, CuterError
+from cuter.lock import write_owner
 from cuter.runs.config import RunConfig, dump_config
 from cuter.settings import Role
 from cuter.storage import replacing, sync
 from cuter.tables.execute import launching
-from cuter.tables.execute.archive import newest_checkpoint, pack, unpack
+from cuter.tables.execute.archive import pack, unpack
 from cuter.tables.execute.execute import Lost
-from cuter.tables.execute.lockfile import write_owner
-from cuter.tables.execute.ray_node import CHUNK, Errand, Host, Look, Runner
+from cuter.tables.execute.ray_node import RemoteJob, Start, Update, run_task
 from cuter.tables.jobs import Job
 from cuter.tables.notes import note, note_launch
 
 try:
     import ray
-    from ray.exceptions import RayActorError, RayError, RayTaskError
+    from ray.exceptions import RayError, RayTaskError, TaskCancelledError
+    from ray.util.queue import Queue
 except ImportError as error:
     raise ConfigError(f"--ray needs Ray ({error}):  pip install 'cuter[ray]'") from None
 
@@ -57,7 +59,7 @@ def ray_cluster(address: str, device: str) -> Iterator[RayCluster]:
             try:
                 yield cluster
             finally:
-                cluster.forget()
+                cluster.close()
         finally:
             ray.shutdown()
 
@@ -93,7 +95,7 @@ def share(nodes: Sequence[Node], at_once: int, gpus: int) -> int:
 
 
 class RayCluster:
-    """A cluster as a place where runs are carried out."""
+    """Executes runs as tasks on the nodes of a cluster."""
 
     def __init__(self, nodes: Sequence[Node], device: str):
         self.nodes = nodes
@@ -101,6 +103,8 @@ class RayCluster:
         if device.startswith("cuda") and not self.gpus:
             raise ConfigError(f"device {device!r} is not available: the cluster has no GPU. Accepted: auto, cpu")
         self.token: Path | None = None
+        self.queue: Queue | None = None
+        self.updates: dict[str, list[Update]] = defaultdict(list)  # by key of a run
 
     @property
     def cores(self) -> int:
@@ -113,20 +117,32 @@ class RayCluster:
         return max(1, room(self.nodes, 1, self.gpus))
 
     def start(self, job: Job, lock: TextIO, at_once: int) -> RemoteRun:
-        """Let some node carry out a run, as soon as one has room for it."""
-        cpus = share(self.nodes, at_once, self.gpus)
-        errand = Errand(
+        """Let some node carry out a run, as soon as one has room for it.
+
+        Ray does not retry the task: it would begin with the same archive once more, not with the newest checkpoint.
+        """
+        if self.queue is None:  # on the head: a cluster without it is lost anyway
+            self.queue = Queue(actor_options={"num_cpus": 0, "resources": {"node:__internal_head__": 0.001}})
+        cpus, key = share(self.nodes, at_once, self.gpus), secrets.token_hex(8)
+        remote_job = RemoteJob(
             folder=str(job.folder),
             config=dump_config(job.config),
             program=launching.PROGRAM,
             threads=os.environ.get("OMP_NUM_THREADS", str(cpus)),  # what the user says goes before it
             token=str(self._token(job)),
-            lock=str(job.file("node.lock")),
             needs=_needs(job.config),
             version=importlib.metadata.version("cuter"),
+            archive=pack(job.folder) if job.begun else None,
         )
-        runner = ray.remote(Runner).options(num_cpus=cpus, num_gpus=self.gpus).remote()
-        return RemoteRun(job, lock, runner, errand)
+        task = ray.remote(run_task).options(num_cpus=cpus, num_gpus=self.gpus, max_retries=0)
+        return RemoteRun(job, lock, task.remote(remote_job, self.queue, key), lambda: self._receive(key))
+
+    def _receive(self, key: str) -> list[Update]:
+        """Return what has come of a run since the last call."""
+        assert self.queue is not None
+        for sender, update in self.queue.get_nowait_batch(self.queue.qsize()):
+            self.updates[sender].append(update)
+        return self.updates.pop(key, [])
 
     def _token(self, job: Job) -> Path:
         """Return a file that is there on all machines that see our folder."""
@@ -135,10 +151,12 @@ class RayCluster:
             self.token.touch()
         return self.token
 
-    def forget(self) -> None:
-        """Take away what only the nodes needed."""
+    def close(self) -> None:
+        """Remove what only the nodes needed."""
         if self.token is not None:
             self.token.unlink(missing_ok=True)
+        if self.queue is not None:
+            self.queue.shutdown(force=True)
 
 
 def _needs(config: RunConfig) -> tuple[str, ...]:
@@ -148,111 +166,62 @@ def _needs(config: RunConfig) -> tuple[str, ...]:
 
 
 class RemoteRun:
-    """A run on some node. What it says is brought here, and its folder, too, if the node does not see ours."""
+    """A run on some node. Its log comes here, and its folder, too, if the node does not see ours."""
 
-    def __init__(self, job: Job, lock: TextIO, runner: Any, errand: Errand):
+    def __init__(self, job: Job, lock: TextIO, task: Any, receive: Callable[[], list[Update]]):
         self.job = job
         self.lock = lock
-        self.runner = runner
-        self.host: Host | None = None
+        self.task = task
+        self.receive = receive
+        self.host = "its node"
         self.stopping = False
-        self.course = self._course(errand)
 
     def ask_to_stop(self) -> None:
-        """Do as Ctrl-C does, as soon as the node answers."""
+        """Interrupt the task, which does as Ctrl-C does, or never begins."""
         self.stopping = True
+        ray.cancel(self.task)
 
     def poll(self) -> int | None:
-        """Take the next step of what is to be done for a run, without waiting; return its code at the end."""
+        """Take in what has come, and return the exit code of a run that has ended."""
         try:
-            if not (self.stopping and self.host is None):
-                next(self.course)
+            ended = bool(ray.wait([self.task], timeout=0)[0])
+            for update in self.receive():
+                self._apply(update)
+            if not ended:
                 return None
-            code = STOPPED  # no node had room yet
-        except StopIteration as end:
-            code = end.value
+            code: int = ray.get(self.task)
+        except TaskCancelledError:  # it had not begun
+            code = STOPPED
         except RayTaskError as error:  # what a node finds wrong itself, and would again
-            code = self._refuse(str(error.cause))
+            code = REFUSED
+            reason = str(error.cause)
+            hint = "" if isinstance(error.cause, CuterError) else "a node cannot carry out runs of cuter: "
+            note(self.job, f"error: {hint}{reason}")
         except RayError as error:
-            self._let_go()
             reason = textwrap.shorten(str(error).strip().rpartition("\n")[2], 120)
-            if not (isinstance(error, RayActorError) and error.actor_init_failed):
-                raise Lost(f"lost by {self.host.name if self.host else 'its node'}: {reason}") from None
-            code = self._refuse(
-                f"a node can't carry out runs of cuter, which must be installed on all of them: {reason}"
-            )
-        self._let_go()
+            raise Lost(f"lost by {self.host}: {reason}") from None
         if code in ENDED_BY_OTHERS and not self.stopping and self.job.summary is None:
             raise Lost(f"ended by somebody else, with code {code}")
         return code
 
-    def _course(self, errand: Errand) -> Generator[None, None, int]:
-        """Do all that is to be done for a run, with a pause wherever there is something to wait for."""
-        host: Host = yield from _answer(self.runner.begin.remote(errand))
-        self.host = host
-        write_owner(self.lock, host.process, host.name)
-        known = newest_checkpoint(self.job.folder)
-        if not host.shared and self.job.begun:
-            yield from self._send()
-        while (command := (yield from _answer(self.runner.start.remote()))) is None:
-            if self.stopping:
-                return STOPPED
-        note_launch(self.job, command, host.version, host.name)
-        at, told = known.name if known else None, False
-        while True:
-            if self.stopping and not told:
-                self.runner.stop.remote()
-                told = True
-            look: Look = yield from _answer(self.runner.look.remote())
-            with self.job.file("log").open("ab") as log:
-                log.write(look.log)
-            if not host.shared and (look.code is not None or look.checkpoint != at):
-                at = look.checkpoint if (yield from self._fetch()) else at
-            if look.code is not None:
-                return look.code
+    def _apply(self, update: Update) -> None:
+        if update.start is not None:
+            self._note_start(update.start)
+        with self.job.file("log").open("ab") as log:
+            log.write(update.log)
+        if update.archive is not None:
+            self._replace_folder(update.archive)
 
-    def _send(self) -> Generator[None]:
-        """Give the node what there is of the run already."""
-        pack(self.job.folder, self.parcel)
-        with self.parcel.open("rb") as parcel:
-            while chunk := parcel.read(CHUNK):
-                ray.get(self.runner.receive.remote(chunk))
-                yield
+    def _note_start(self, start: Start) -> None:
+        self.host = start.host
+        write_owner(self.lock, start.process, start.host)
+        note_launch(self.job, start.command, start.version, start.host)
 
-    def _fetch(self) -> Generator[None, None, bool]:
-        """Put the run as the node has it in its place here, in one instant; False if it can't be had just now."""
-        length = yield from _answer(self.runner.pack.remote())
-        if not length:
-            return False
-        with self.parcel.open("wb") as parcel:
-            while parcel.tell() < length:
-                parcel.write(ray.get(self.runner.chunk.remote(parcel.tell())))
-                yield
+    def _replace_folder(self, archive: bytes) -> None:
+        """Put the run as the node has it in its place here, in one instant."""
         for leftover in self.job.folder.parent.glob(f".{self.job.folder.name}.*"):  # of a kill while it was replaced
             shutil.rmtree(leftover)
         with replacing(self.job.folder) as folder:
-            unpack(self.parcel, folder)
+            unpack(archive, folder)
             for path in folder.rglob("*"):
                 sync(path)
-        return True
-
-    @property
-    def parcel(self) -> Path:
-        """Where a folder is while it is on its way."""
-        return self.job.file("parcel")
-
-    def _refuse(self, reason: str) -> int:
-        note(self.job, f"error: {reason}")
-        return REFUSED
-
-    def _let_go(self) -> None:
-        """Leave nothing behind, on the node (its guard sees to that) or here."""
-        ray.kill(self.runner)
-        self.parcel.unlink(missing_ok=True)
-
-
-def _answer(reference: Any) -> Generator[None, None, Any]:
-    """Pause until a node has answered, then return what it says."""
-    while not ray.wait([reference], timeout=0)[0]:
-        yield
-    return ray.get(reference)

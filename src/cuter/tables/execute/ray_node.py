@@ -1,4 +1,4 @@
-"""What happens on a node of a Ray cluster: one run, in the folder of the command or in a scratch folder of its own.
+"""What happens on a node of a Ray cluster: one run, in the folder of the command or in a scratch folder.
 
 Knows nothing of Ray, and imports little: a node does so for every run.
 """
@@ -7,31 +7,31 @@ from __future__ import annotations
 
 import importlib.metadata
 import os
-import select
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, BinaryIO
 
-from cuter.errors import CuterError
-from cuter.tables.execute import watchdog as guard
+from cuter.errors import ConfigError, CuterError
+from cuter.lock import locked
+from cuter.tables.execute import watchdog
 from cuter.tables.execute.archive import newest_checkpoint, pack, unpack
 from cuter.tables.execute.launching import command_of
-from cuter.tables.execute.lockfile import claim
 from cuter.tables.version import version
 
-LOOK = 1.0  # seconds that a look waits for the end of the run
-CHUNK = 1 << 25  # bytes of a parcel that are sent at once
-LOG = 1 << 16  # bytes of a log that are sent at once: below what Ray takes for a large object
+INTERVAL = 1.0  # seconds between two updates
+SURVIVOR = 60  # seconds that a run waits for one of an earlier attempt, which is about to end
 
 
 @dataclass(frozen=True)
-class Errand:
+class RemoteJob:
     """What a node must know of a run."""
 
     folder: str  # where the command wants it
@@ -39,105 +39,110 @@ class Errand:
     program: tuple[str, ...]
     threads: str
     token: str  # a file that is there on machines that see the command's folder
-    lock: str
     needs: tuple[str, ...]  # files and folders
     version: str
+    archive: bytes | None = None  # what there is of the run already, for a node that does not see the folder
 
 
 @dataclass(frozen=True)
-class Host:
-    """Where a run has come to."""
+class Start:
+    """Where and how a run was started."""
 
-    name: str
-    process: int
+    host: str
+    process: int  # of Ray's
     version: str
-    shared: bool  # whether it sees the command's folder
+    command: list[str]
 
 
 @dataclass(frozen=True)
-class Look:
-    """How a run goes."""
+class Update:
+    """News of a run."""
 
-    code: int | None  # None while it goes on
-    log: bytes  # what it has said since the last look
-    checkpoint: str | None  # the name of its newest
+    start: Start | None = None
+    log: bytes = b""  # since the last update
+    archive: bytes | None = None  # the run with a new checkpoint, or at its end; None where the folder is shared
 
 
-class Runner:
-    """One run. It lives in a process of Ray's, and a guard sees to it that the run ends with that process."""
+def run_task(job: RemoteJob, queue: Any, key: str) -> int:
+    """Carry out a run as a Ray task; what goes to the queue has a key, because runs share it."""
+    return run_job(job, lambda update: queue.put((key, update)))
 
-    def begin(self, errand: Errand) -> Host:
-        """Take on a run, or tell why this node can't."""
-        name, number = socket.gethostname(), importlib.metadata.version("cuter")
-        if number != errand.version:
-            raise CuterError(
-                f"node {name} has cuter {number}, this command is {errand.version}: install one on all nodes"
-            )
-        if missing := [path for path in errand.needs if not Path(path).exists()]:
-            raise CuterError(
-                f"node {name} has no {', '.join(missing)}: data and backbone must be at the same place on every node"
-            )
-        self.errand = errand
-        self.shared = Path(errand.token).is_file()
-        self.scratch = Path(tempfile.mkdtemp(prefix="cuter-"))
-        self.folder = Path(errand.folder) if self.shared else self.scratch / Path(errand.folder).name
-        self.parcel = self.scratch / "parcel"
-        self.code: int | None = None
-        return Host(name, os.getpid(), version(), self.shared)
 
-    def receive(self, chunk: bytes) -> None:
-        """Take the next piece of what there is of the run already."""
-        with self.parcel.open("ab") as parcel:
-            parcel.write(chunk)
+def run_job(job: RemoteJob, send: Callable[[Update], None]) -> int:
+    """Carry out a run and return its exit code. `KeyboardInterrupt` asks it to stop as Ctrl-C does.
 
-    def start(self) -> list[str] | None:
-        """Start the run and return its command; None while somebody of an earlier attempt is still at it."""
-        lock = claim(Path(self.errand.lock)) if self.shared else None
-        if self.shared and lock is None:
-            time.sleep(LOOK)
-            return None
-        if self.parcel.exists():
-            unpack(self.parcel, self.folder)
-        config = self.scratch / "config.yaml"
-        config.write_text(self.errand.config, encoding="utf-8")
-        command = command_of(self.folder, config, self.errand.program)
-        with (self.scratch / "log").open("wb") as log:
-            self.guard = subprocess.Popen(
-                [sys.executable, guard.__file__, str(self.scratch), *command],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=log,
-                bufsize=0,
-                env=os.environ | {"OMP_NUM_THREADS": self.errand.threads},
+    Raises:
+        CuterError: This node lacks something that the run needs.
+    """
+    _require(job)
+    shared = Path(job.token).is_file()
+    with tempfile.TemporaryDirectory(prefix="cuter-") as scratch:
+        folder = Path(job.folder) if shared else Path(scratch, Path(job.folder).name)
+        if shared:
+            _wait_for_survivor(folder)
+        elif job.archive is not None:
+            unpack(job.archive, folder)
+        config, log = Path(scratch, "config.yaml"), Path(scratch, "log")
+        config.write_text(job.config, encoding="utf-8")
+        command = command_of(folder, config, job.program)
+        send(Update(Start(socket.gethostname(), os.getpid(), version(), command)))
+        with log.open("wb") as output, log.open("rb") as said:
+            run = subprocess.Popen(
+                [sys.executable, watchdog.__file__, str(os.getpid()), *command],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env=os.environ | {"OMP_NUM_THREADS": job.threads},
                 start_new_session=True,
-                pass_fds=(lock.fileno(),) if lock else (),
             )
-        self.guard.wait()  # only for its parent: it makes itself an orphan
-        if lock:
-            lock.close()
-        self.log = (self.scratch / "log").open("rb")
-        return command
+            try:
+                _watch(run, folder, shared, said, send)
+            except KeyboardInterrupt:
+                run.send_signal(signal.SIGINT)
+                run.wait()
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(run.pid, signal.SIGKILL)  # also what it has started
+                run.wait()
+            last = Update(None, said.read(), None if shared else pack(folder))
+        try:
+            send(last)
+        except KeyboardInterrupt:  # asked to stop when it had ended already
+            send(last)
+    return run.returncode
 
-    def look(self) -> Look:
-        """Tell how the run goes, at its end at once, otherwise after a moment."""
-        assert self.guard.stdout is not None
-        if self.code is None and select.select([self.guard.stdout], [], [], LOOK)[0]:
-            self.code = int(self.guard.stdout.readline() or -signal.SIGKILL)  # nothing: even the guard was killed
-        log, newest = self.log.read(LOG), newest_checkpoint(self.folder)
-        return Look(None if len(log) == LOG else self.code, log, newest.name if newest else None)
 
-    def stop(self) -> None:
-        """Ask the run to stop as Ctrl-C does."""
-        assert self.guard.stdin is not None
-        with suppress(BrokenPipeError):  # the guard was killed: there is nobody to ask
-            self.guard.stdin.write(b".")
+def _require(job: RemoteJob) -> None:
+    host, installed = socket.gethostname(), importlib.metadata.version("cuter")
+    if installed != job.version:
+        raise CuterError(f"node {host} has cuter {installed}, this command is {job.version}: install one on all nodes")
+    if missing := [path for path in job.needs if not Path(path).exists()]:
+        raise CuterError(
+            f"node {host} has no {', '.join(missing)}: data and backbone must be at the same place on every node"
+        )
 
-    def pack(self) -> int:
-        """Make a parcel of the run and return its length; 0 if the run is too quick for it just now."""
-        return self.parcel.stat().st_size if pack(self.folder, self.parcel) else 0
 
-    def chunk(self, start: int) -> bytes:
-        """Return a piece of the parcel."""
-        with self.parcel.open("rb") as parcel:
-            parcel.seek(start)
-            return parcel.read(CHUNK)
+def _wait_for_survivor(folder: Path) -> None:
+    """Wait until nobody holds the folder: a run whose node was lost may take a moment to end."""
+    end = time.monotonic() + SURVIVOR
+    while (folder / "config.yaml").is_file() and time.monotonic() < end:
+        with suppress(ConfigError), locked(folder):
+            return
+        time.sleep(INTERVAL)
+
+
+def _watch(
+    run: subprocess.Popen[bytes], folder: Path, shared: bool, said: BinaryIO, send: Callable[[Update], None]
+) -> None:
+    """Send what a run says until it ends, and its folder whenever it has a new checkpoint."""
+    sent = newest_checkpoint(folder)
+    while True:
+        with suppress(subprocess.TimeoutExpired):
+            run.wait(INTERVAL)
+            return
+        newest, archive = newest_checkpoint(folder), None
+        if not shared and newest != sent and (archive := pack(folder)) is not None:
+            sent = newest
+        log = said.read()
+        if log or archive is not None:
+            send(Update(None, log, archive))

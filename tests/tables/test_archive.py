@@ -22,8 +22,9 @@ def test_what_a_run_goes_on_from_arrives(tmp_path: Path) -> None:
     for name in (".lock", ".config.yaml.7.part", "checkpoints/step-00000007/learner.json"):
         write(run / name, "not needed")
     write(run / "checkpoints/.step-00000011.part/learner.json", "half-written")
-    pack(run, tmp_path / "parcel")
-    unpack(tmp_path / "parcel", tmp_path / "there")
+    archive = pack(run)
+    assert archive is not None
+    unpack(archive, tmp_path / "there")
     arrived = {str(file.relative_to(tmp_path / "there")) for file in (tmp_path / "there").rglob("*") if file.is_file()}
     assert arrived == {"config.yaml", "metrics.jsonl", "tensorboard/events.1", "checkpoints/step-00000009/learner.json"}
     assert (tmp_path / "there" / "metrics.jsonl").read_text() == "metrics.jsonl"
@@ -44,16 +45,17 @@ def test_a_checkpoint_that_is_replaced_while_it_is_packed_is_told(
 
     with monkeypatch.context() as patch:
         patch.setattr(tarfile.TarFile, "add", replace_and_add)
-        assert not pack(run, tmp_path / "parcel")
-    assert pack(run, tmp_path / "parcel")
+        assert pack(run) is None
+    assert pack(run) is not None
 
 
 @pytest.mark.parametrize("name", ["../outside", "a/../../outside"])
 def test_a_file_that_would_land_elsewhere_is_refused(name: str, tmp_path: Path) -> None:
-    with tarfile.open(tmp_path / "parcel", "w") as tar:
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
         tar.addfile(tarfile.TarInfo(name), io.BytesIO())
     with pytest.raises(CuterError, match="is not the folder of a run"):
-        unpack(tmp_path / "parcel", tmp_path / "there")
+        unpack(archive.getvalue(), tmp_path / "there")
     assert not list(tmp_path.glob("outside*"))
 
 
@@ -61,15 +63,16 @@ def test_a_file_that_would_land_elsewhere_is_refused(name: str, tmp_path: Path) 
 def test_a_link_or_a_pipe_is_refused(kind: bytes, tmp_path: Path) -> None:
     member = tarfile.TarInfo("metrics.jsonl")
     member.type, member.linkname = kind, "config.yaml"
-    with tarfile.open(tmp_path / "parcel", "w") as tar:
+    archive = io.BytesIO()
+    with tarfile.open(fileobj=archive, mode="w") as tar:
         tar.addfile(member)
     with pytest.raises(CuterError, match="not a plain file"):
-        unpack(tmp_path / "parcel", tmp_path / "there")
+        unpack(archive.getvalue(), tmp_path / "there")
 
 
-def test_half_a_parcel_is_refused(tmp_path: Path) -> None:
+def test_half_an_archive_is_refused(tmp_path: Path) -> None:
     write(tmp_path / "run" / "metrics.jsonl", "line\n" * 9999)
-    pack(tmp_path / "run", tmp_path / "parcel")
-    (tmp_path / "parcel").write_bytes((tmp_path / "parcel").read_bytes()[:9999])
+    archive = pack(tmp_path / "run")
+    assert archive is not None
     with pytest.raises(CuterError, match="is not the folder of a run"):
-        unpack(tmp_path / "parcel", tmp_path / "there")
+        unpack(archive[:9999], tmp_path / "there")

@@ -1,4 +1,4 @@
-"""What a run tells its trackers: the same figures under the same names, whichever they are."""
+"""All trackers of a run as one: they get the same figures under the same names."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ from types import TracebackType
 from cuter.learn.learner import Step
 from cuter.measure.protocol import Summary, TaskResult
 from cuter.runs.config import RunConfig
-from cuter.runs.tracking.courier import Courier
-from cuter.runs.tracking.trackers import MLflow, Row, TensorBoard, Tracker, WeightsAndBiases
+from cuter.runs.tracking.trackers import BufferedTracker, Entry, MLflow, TensorBoard, Tracker, WeightsAndBiases
 from cuter.settings import flattened
 
 logger = logging.getLogger("cuter.run")
@@ -21,8 +20,8 @@ logger = logging.getLogger("cuter.run")
 REFUSED = re.compile(r"[^\w .-]")  # by MLflow, in a name
 
 
-class Events:
-    """Decides names and values. A tracker that fails is told of once and left alone: the run goes on without it."""
+class TrackerGroup:
+    """Decides names and values. A tracker that fails is warned of once and left out: the run goes on without it."""
 
     def __init__(self, config: RunConfig, folder: Path, next_step: int):
         self.openers = _openers(config, folder, next_step)
@@ -31,14 +30,14 @@ class Events:
     def learned(self, step: Step, fill: float, number: int) -> None:
         """Note a step."""
         scalars = {"train/loss": step.loss, "train/memory_fill": fill} | _named("selection", step.selection)
-        self._write(Row.now((number, 0), scalars))
+        self._write(Entry(number, scalars))
 
     def tested(self, result: TaskResult, localisation: dict[str, float], number: int) -> None:
         """Note the figures after a task."""
         scalars = _named("test", result.scores.figures) | _named("localisation", localisation) | _named("ap", result.ap)
         if result.region_scores:
             scalars |= _named("test with regions", result.region_scores.figures)
-        self._write(Row.now((number, result.task + 1), scalars))
+        self._write(Entry(number, scalars))
 
     def finished(self, summary: Summary, number: int) -> None:
         """Note the figures of the whole run."""
@@ -46,18 +45,18 @@ class Events:
         scalars |= _named("forgetting", {"mean": summary.mean_forgetting})
         if regions := summary.with_regions:
             scalars |= _named("average with regions", regions.average) | _named("last with regions", regions.last)
-        self._write(Row.now((number, len(summary.tasks) + 1), scalars))
+        self._write(Entry(number, scalars))
 
     def flush(self) -> None:
-        """Let the trackers have everything, as far as they take it: a checkpoint is about to be written."""
+        """Put on disk what goes to disk: a checkpoint is about to be written."""
         self._each(lambda tracker: tracker.flush())
 
-    def __enter__(self) -> Events:
+    def __enter__(self) -> TrackerGroup:
         for name, open_tracker in self.openers.items():
             try:
                 self.trackers[name] = open_tracker()
             except Exception as error:
-                _tell(name, error)
+                _warn(name, error)
         return self
 
     def __exit__(
@@ -65,8 +64,8 @@ class Events:
     ) -> None:
         self._each(lambda tracker: tracker.close(complete=kind is None))
 
-    def _write(self, row: Row) -> None:
-        self._each(lambda tracker: tracker.write(row))
+    def _write(self, entry: Entry) -> None:
+        self._each(lambda tracker: tracker.write(entry))
 
     def _each(self, act: Callable[[Tracker], None]) -> None:
         for name, tracker in list(self.trackers.items()):
@@ -74,15 +73,15 @@ class Events:
                 act(tracker)
             except Exception as error:
                 del self.trackers[name]
-                _tell(name, error)
+                _warn(name, error)
 
 
 def _openers(config: RunConfig, folder: Path, next_step: int) -> dict[str, Callable[[], Tracker]]:
     name, settings = folder.resolve().name, flattened(config.dump())
     known: dict[str, Callable[[], Tracker]] = {
         "tensorboard": partial(TensorBoard, folder / "tensorboard", next_step, config),
-        "wandb": partial(Courier, partial(WeightsAndBiases, name, settings), folder / "wandb.json"),
-        "mlflow": partial(Courier, partial(MLflow, name, settings), folder / "mlflow.json"),
+        "wandb": partial(BufferedTracker, partial(WeightsAndBiases, name, settings), folder / "wandb.json"),
+        "mlflow": partial(BufferedTracker, partial(MLflow, name, settings), folder / "mlflow.json"),
     }
     return {tracker: known[tracker] for tracker in config.track}
 
@@ -92,6 +91,6 @@ def _named(group: str, figures: Mapping[str, float | None]) -> dict[str, float]:
     return {f"{group}/{REFUSED.sub('_', name)}": value for name, value in figures.items() if value is not None}
 
 
-def _tell(name: str, error: Exception) -> None:
+def _warn(name: str, error: Exception) -> None:
     reason = " ".join(str(error).split()) or type(error).__name__
-    logger.warning("%s fails and is left alone, the run goes on without it: %s", name, reason)
+    logger.warning("%s fails and is left out, the run goes on without it: %s", name, reason)
