@@ -1,4 +1,4 @@
-"""Which features and which graph suit a backbone: chosen by measurement where we could (docs/cut.md)."""
+"""Which features and which graph suit a backbone: chosen by measurement where we could (docs/explanation/cut.md)."""
 
 import math
 from dataclasses import dataclass

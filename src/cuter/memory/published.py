@@ -1,6 +1,6 @@
 """Policies as the code behind CUTER's tables has them, faults included: for the suite `published`, not for use.
 
-docs/departures.md lists the faults; the correct policies are in files of their own.
+docs/explanation/departures.md lists the faults; the correct policies are in files of their own.
 """
 
 from collections.abc import Sequence

@@ -4,7 +4,7 @@ from cuter.learn.recipe import METHODS, Recipe
 from cuter.learn.regularisers import REGULARISERS
 
 PAPER = {"keeper": "cut-outs", "memory": "balanced"}
-BETTER = {  # what goes beyond the paper; docs/cuter.md tells what each brings
+BETTER = {  # what goes beyond the paper; docs/explanation/cuter.md tells what each brings
     "selection": "relative",
     "fallback": "whole-image",
     "stream_unknown": "absent-if-sure",

@@ -1,7 +1,7 @@
 """Localisation-aware regularisers (paper, Sec. 2.3): what of a batch's patch graphs training is to lower.
 
 Each takes patch features (B, n, d) as the backbone gives them and, if it needs them, the regions of the cut, patches
-row by row; it returns the mean over images. docs/regularisers.md tells which of them do what.
+row by row; it returns the mean over images. docs/explanation/regularisers.md tells which of them do what.
 """
 
 from cuter.learn.regularisers import acting, printed
