@@ -84,7 +84,7 @@ def compare(
     ]
     arrays = patches[:alone].numpy()
     times: dict[str, list[float]] = {"solve": [], "scipy solve": [], "cut": [], "scipy cut": []}
-    options = {"centre": settings.centre, "loops": settings.self_loop_weight}
+    options = {"centre": settings.centre, "self_loop_weight": settings.self_loop_weight}
     for _ in range(max_regions):
         times["solve"].append(solve_time(patches, settings) / len(patches))
         times["scipy solve"] += [seconds(lambda pair=pair: scipy_solve(*pair)) for pair in graphs]

@@ -170,7 +170,7 @@ def test_features_that_are_no_numbers_are_refused_with_the_image(bad: float) -> 
         (torch.zeros(2, 12, 3, dtype=torch.long), (3, 4), {}, "floats"),
         (torch.zeros(2, 12, 3), (3, 4), {"max_regions": 0}, "max_regions must be at least 1"),
         (torch.zeros(2, 12, 3), (3, 4), {"tau": 1.5}, "tau is a cosine"),
-        (torch.zeros(2, 12, 3), (3, 4), {"loops": -1.0}, "loops"),
+        (torch.zeros(2, 12, 3), (3, 4), {"self_loop_weight": -1.0}, "self_loop_weight"),
         (torch.zeros(2, 12, 3), (3, 4), {"floor": 0.0}, "floor"),
     ],
 )

@@ -163,7 +163,7 @@ def _check(
     if not -1 <= tau < 1:
         raise BatchError(f"tau is a cosine, from -1 to less than 1, not {tau}")
     if not 0 <= self_loop_weight < math.inf:
-        raise BatchError(f"loops must be 0 or more mean degrees, not {self_loop_weight}")
+        raise BatchError(f"self_loop_weight must be 0 or more mean degrees, not {self_loop_weight}")
     if not 0 < floor < 1:
         raise BatchError(f"floor must be more than 0, to keep the graph in one piece, and less than 1, not {floor}")
     if bad := (~largest_entries(features).isfinite()).nonzero().flatten().tolist():

@@ -26,7 +26,7 @@ class CutSettings:
         if not -1 <= self.tau < 1:
             raise ConfigError(f"tau is a cosine, from -1 to less than 1, not {self.tau}")
         if not 0 <= self.self_loop_weight < math.inf:
-            raise ConfigError(f"loops must be 0 or more mean degrees, not {self.self_loop_weight}")
+            raise ConfigError(f"self_loop_weight must be 0 or more mean degrees, not {self.self_loop_weight}")
 
 
 # By model type, width and depth: a local folder has no better name.

@@ -122,7 +122,8 @@ def cut_summary(localiser: Localiser) -> str:
     """Say in a line which backbone is cut with which settings, and why these."""
     name, chosen = localiser.backbone.name, localiser.settings
     centre = "centred" if chosen.centre else "not centred"
-    return f"{short_name(name)}: {chosen.features}, tau {chosen.tau:g}, {centre}, self_loop_weight {chosen.self_loop_weight:g} ({chosen.origin})"
+    cut = f"tau {chosen.tau:g}, {centre}, self-loops {chosen.self_loop_weight:g}"
+    return f"{short_name(name)}: {chosen.features}, {cut} ({chosen.origin})"
 
 
 def short_name(backbone: str) -> str:
