@@ -213,15 +213,25 @@ def mapped(settings: AnySettings, change: typing.Callable[[FieldInfo, Any], Any]
     return settings.model_copy(update=changes)
 
 
-def import_modules(names: Sequence[str]) -> None:
-    """Import modules that add parts. One that is not installed may lie in the working folder."""
+def import_modules(names: Any) -> None:
+    """Import modules that add parts. One that is not installed may lie in the working folder.
+
+    Raises:
+        ConfigError: This is no list of names, or a module cannot be imported; the message says which one, and why.
+    """
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise ConfigError(f"imports: a list of names of modules, not {names!r}")
+    folder = str(Path.cwd())
     for name in names:
+        if folder not in sys.path:
+            sys.path.append(folder)
+        importlib.invalidate_caches()  # the file may be younger than this process
         try:
-            if str(Path.cwd()) not in sys.path:
-                sys.path.append(str(Path.cwd()))
             importlib.import_module(name)
         except Exception as error:
-            raise ConfigError(f"the module {name!r}, which adds parts, cannot be imported: {error}") from error
+            is_missing = isinstance(error, ModuleNotFoundError) and error.name == name.partition(".")[0]
+            reason = f"it is neither installed nor in {folder}" if is_missing else f"{type(error).__name__}: {error}"
+            raise ConfigError(f"the module {name!r}, which adds parts, cannot be imported: {reason}") from error
 
 
 def validated(model: type[Model], values: Mapping[str, Any], *, saved: bool = False) -> Model:

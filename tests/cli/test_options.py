@@ -1,9 +1,12 @@
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
 from typer.testing import CliRunner
 
+from command import cuter
 from cuter.cli.settings_options import taking_settings, typed_settings
 
 CLASS = "cuter.runs.config:RunConfig"
@@ -77,3 +80,57 @@ def test_help_shows_what_is_common_and_help_all_the_rest(app: typer.Typer) -> No
     assert "reservoir" in short, "choices come from the registry"
     assert "0.0699999" not in everything
     assert "[ocdm, prs, prs-published]" in everything
+
+
+@pytest.mark.parametrize("words", ["--import noted --import=noted_too", "--imports noted --imports noted_too"])
+def test_modules_of_the_working_folder_are_imported(
+    app: typer.Typer, typed: dict[str, Any], words: str, in_folder: Path
+) -> None:
+    assert CliRunner().invoke(app, words.split()).exit_code == 0
+    assert typed["imports"] == ["noted", "noted_too"]
+    assert (in_folder / "noted.txt").exists()
+    assert (in_folder / "noted_too.txt").exists()
+
+
+def test_modules_that_a_configuration_names_are_imported(app: typer.Typer, in_folder: Path) -> None:
+    """Before options are read: what they add may have some."""
+    (in_folder / "config.yaml").write_text("imports: [noted]")
+    CliRunner().invoke(app, ["--config", "config.yaml"])
+    assert (in_folder / "noted.txt").exists()
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        ("nowhere_to_be_found", "it is neither installed nor in /"),
+        ("broken", "ZeroDivisionError: division by zero"),
+        ("lacking", "ModuleNotFoundError: No module named 'something_else'"),
+    ],
+)
+def test_why_a_module_cannot_be_imported(in_folder: Path, module: str, reason: str) -> None:
+    done = cuter("run", "--import", module)
+    assert done.returncode == 2
+    assert f"the module '{module}', which adds parts, cannot be imported: {reason}" in done.stderr
+
+
+@pytest.mark.parametrize("command", ["run", "sweep", "paper", "methods", "explain", "report", "compare"])
+def test_commands_that_import_modules(command: str) -> None:
+    assert "--import " in cuter(command, "--help-all" if command in ("run", "sweep") else "--help").stdout
+
+
+def test_a_run_that_goes_on_imports_what_it_did_before(in_folder: Path) -> None:
+    done = cuter("run", "--resume", "runs/one", "--import", "noted")
+    assert "drop --import;" in done.stderr
+
+
+@pytest.fixture
+def in_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with modules; two of them leave a file when they are imported."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    for name in ("noted", "noted_too"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        (tmp_path / f"{name}.py").write_text(f"open('{name}.txt', 'w').close()")
+    (tmp_path / "broken.py").write_text("1 / 0")
+    (tmp_path / "lacking.py").write_text("import something_else")
+    return tmp_path

@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from rich.console import Console
@@ -15,6 +15,11 @@ from cuter.errors import ConfigError
 BACKBONE = "Short name, hub id, local folder or original checkpoint file."
 SUITABLE = "what suits the backbone"
 DEVICE = "cpu, cuda, mps, or auto."
+
+Imports = Annotated[
+    list[str] | None,
+    typer.Option("--import", metavar="MODULE", help="Python module that adds parts of your own; may be repeated."),
+]
 
 # Progress, tables and warnings go to stderr: stdout is for what another program may want to read.
 console = Console(stderr=True)
@@ -57,9 +62,9 @@ def refuse_with_resume(
 ) -> None:
     """Refuse options that a run that goes on would have to ignore."""
     clash = [*typed, *(name for name, value in (("config", config), ("out", out)) if value)]
-    clash = [_option(name) for name in clash if name not in changeable]
+    clash = [option_of(name) for name in clash if name not in changeable]
     if resume is not None and clash:
-        accepted = f"; only {', '.join(map(_option, changeable))} may change" if changeable else ""
+        accepted = f"; only {', '.join(map(option_of, changeable))} may change" if changeable else ""
         raise ConfigError(f"--resume takes the run's own settings: drop {clash[0]}{accepted}")
 
 
@@ -67,7 +72,7 @@ def pairs(name: str, values: list[str]) -> dict[str, Any]:
     """Make a dictionary of 'name=value' pairs."""
     for value in values:
         if "=" not in value:
-            raise typer.BadParameter(f"{value!r} must be NAME=VALUE", param_hint=_option(name))
+            raise typer.BadParameter(f"{value!r} must be NAME=VALUE", param_hint=option_of(name))
     return dict(value.split("=", 1) for value in values)
 
 
@@ -76,5 +81,6 @@ def given(fields: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def _option(field: str) -> str:
-    return f"--{field.replace('_', '-')}"
+def option_of(field: str) -> str:
+    """Return how a setting is spelled on the command line."""
+    return "--import" if field == "imports" else f"--{field.replace('_', '-')}"

@@ -6,13 +6,14 @@ from typing import Annotated
 
 import typer
 
-from cuter.cli.common import console
+from cuter.cli.common import Imports, console
 from cuter.show.narrow import show
 
 
 def compare(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN RUN…", help="Folders of runs, finished or not.")],
     *,
+    imports: Imports = None,
     print_json: Annotated[bool, typer.Option("--json", help="Print all that is found as JSON.")] = False,
 ) -> None:
     """Tell runs apart: settings that differ, figures, AP by class, where memory differs.
@@ -25,9 +26,11 @@ def compare(
         cuter compare runs/voc-rs-seed0 runs/voc-cuter-seed0
     """
     with console.status("loading"):
+        from cuter.settings import import_modules
         from cuter.show.compare import compare_runs
         from cuter.show.compare_tables import compare_tables
 
+        import_modules(imports or [])
         found = compare_runs(runs)
     show(console, *compare_tables(found))
     if print_json:

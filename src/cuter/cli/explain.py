@@ -5,14 +5,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from cuter.cli.common import console
+from cuter.cli.common import Imports, console
 
 
 def explain(
     part: Annotated[str | None, typer.Argument(help="A part, as memory, or one choice of it, as memory.prs.")] = None,
-    imports: Annotated[
-        list[str] | None, typer.Option("--import", help="Python module that adds parts of your own; may be repeated.")
-    ] = None,
+    imports: Imports = None,
 ) -> None:
     """Explain the parts of a learner and their settings.
 

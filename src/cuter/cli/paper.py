@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cuter.cli.common import console, say
+from cuter.cli.common import Imports, console, say
 from cuter.errors import ConfigError, UnknownNameError
 from cuter.registry import did_you_mean
 from cuter.settings import flattened
@@ -79,6 +79,7 @@ def paper(
             "--set", help="FIELD=VALUE, a setting of 'cuter run' for all rows but those made by it; may be repeated."
         ),
     ] = None,
+    imports: Imports = None,
     jobs: Jobs = None,
     ray: Ray = None,
     results: Annotated[
@@ -125,10 +126,11 @@ def paper(
             raise ConfigError(f"{name} learns nothing, so no run is finished: --results has no effect")
         if assessed and (jobs or ray):
             raise ConfigError(f"{name} looks at one backbone after the other, here: --jobs and --ray have no effect")
+        if assessed and imports:
+            raise ConfigError(f"{name} learns nothing: --import has no effect")
         seeds = seeds or (1 if assessed else load_suite(name).seeds(scale))
-        request = Request(
-            data_root, {}, scale, seeds, tuple(only or ()), tuple(skip or ()), parse_settings(settings or []), device
-        )
+        wanted = parse_settings(settings or []) | ({"imports": imports} if imports else {})
+        request = Request(data_root, {}, scale, seeds, tuple(only or ()), tuple(skip or ()), wanted, device)
         asked = prepare_assessment(name, request, backbone or [], out) if assessed else None
     if asked is not None:
         execute_assessment(asked, print_json, dry_run=dry_run, only_table=jobs == 0)

@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 from rich.progress import Progress
 
-from cuter.cli.common import console, say
+from cuter.cli.common import Imports, console, say
 from cuter.show.narrow import show
 
 
@@ -15,6 +15,7 @@ def report(
     *,
     out: Annotated[Path, typer.Option(help="File of the page; an earlier report is replaced.")] = Path("report.html"),
     title: Annotated[str | None, typer.Option(help="Title.", show_default="methods and data set")] = None,
+    imports: Imports = None,
 ) -> None:
     """Compare runs in one page for a browser: figures, charts, what memory holds, what is cut out.
 
@@ -26,7 +27,10 @@ def report(
         cuter report runs/voc-rs-seed0 runs/voc-cuter-seed0 --out voc.html
     """
     with console.status("loading"):
+        from cuter.settings import import_modules
         from cuter.show.report import comparison_table, read_runs, write_report
+
+        import_modules(imports or [])
     with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
         row = bar.add_task("looking into checkpoints", total=None)
         page = write_report(runs, out, title, lambda done, total: bar.update(row, completed=done, total=total))

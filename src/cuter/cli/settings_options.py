@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
 import typer
@@ -17,8 +18,9 @@ from rich.table import Table
 from rich.text import Text
 from typer.core import TyperCommand
 
+from cuter.cli.common import option_of
 from cuter.registry import Registry, did_you_mean
-from cuter.settings import PartSettings, Role, Settings, all_fields, has_role, registry_of
+from cuter.settings import PartSettings, Role, Settings, all_fields, has_role, import_modules, registry_of
 
 TYPED = "cuter.settings"  # key of the context under which the typed settings are
 
@@ -37,6 +39,7 @@ def taking_settings(model: str) -> type[TyperCommand]:
 
     class SettingsCommand(TyperCommand):
         def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+            _import_parts(args, model)
             own = {name for parameter in self.params for name in (*parameter.opts, *parameter.secondary_opts)}
             if "--help-all" in args:
                 self._print_help(ctx, everything=True)
@@ -65,6 +68,31 @@ def _class(path: str) -> type[Settings]:
     return found
 
 
+def _import_parts(args: list[str], model: str) -> None:
+    """Import the modules that arguments, or the file of --config, name: the parts in them bring options."""
+    modules, configs = _values(args, "--import", "--imports"), _values(args, "--config")
+    if not (modules or configs) or "learner" not in _class(model).model_fields:
+        return
+    from cuter.runs.config import import_parts, read_fields, with_learner
+
+    for file in configs[-1:]:
+        if Path(file).is_file():
+            import_parts(with_learner(read_fields(Path(file))))
+    import_modules(modules)
+
+
+def _values(args: list[str], *options: str) -> list[str]:
+    """Return the values that options have among arguments."""
+    found = []
+    for token, after in zip(args, [*args[1:], ""], strict=True):
+        name, equals, value = token.partition("=")
+        if token == "--":
+            break
+        if name in options and (equals or after):
+            found.append(value if equals else after)
+    return found
+
+
 def _separated(args: list[str], own: set[str], model: Any, ctx: Any) -> tuple[dict[str, Any], list[str]]:
     """Return the settings among arguments, and the other arguments."""
     typed: dict[str, Any] = {}
@@ -81,7 +109,7 @@ def _separated(args: list[str], own: set[str], model: Any, ctx: Any) -> tuple[di
                 break
             continue
         fields = fields or dict(all_fields(model()))
-        field_name = name[2:].replace("-", "_")
+        field_name = "imports" if name == "--import" else name[2:].replace("-", "_")
         if field_name.startswith("no_") and field_name not in fields and _is_flag(fields.get(field_name[3:])):
             typed[field_name[3:]] = False
             continue
@@ -115,7 +143,7 @@ def _note(typed: dict[str, Any], name: str, field: FieldInfo, value: str, ctx: A
     if origin is dict:
         key, equals, one = value.partition("=")
         if not equals:
-            raise typer.BadParameter(f"--{name.replace('_', '-')}: {value!r} must be NAME=VALUE", ctx)
+            raise typer.BadParameter(f"{option_of(name)}: {value!r} must be NAME=VALUE", ctx)
         typed.setdefault(name, {})[key] = one
     elif origin is list:
         typed.setdefault(name, []).append(value)
@@ -139,7 +167,7 @@ def help_panels(model: type[Settings], *, everything: bool) -> Iterator[Panel]:
         table.add_column(no_wrap=True, style="bold cyan")
         table.add_column()
         for name, field, kinds in fields:
-            table.add_row(f"--{name.replace('_', '-')}", Text(field_help(field) + kinds))
+            table.add_row(option_of(name), Text(field_help(field) + kinds))
         yield Panel(table, title=title, title_align="left", border_style="dim")
 
 
@@ -207,7 +235,7 @@ def explain(path: str | None) -> Iterator[Text]:
         yield Text.assemble((f"\n{name}.{one}  ", "bold cyan"), _summary(registry[one], whole=bool(kind)))
         settings: type[PartSettings] = registry.settings_of(one)
         for dotted, field in all_fields(settings, f"{name}."):
-            yield Text.assemble((f"    --{dotted.replace('_', '-')}  ", "bold"), field_help(field))
+            yield Text.assemble((f"    {option_of(dotted)}  ", "bold"), field_help(field))
 
 
 def _summary(part: Any, *, whole: bool) -> str:

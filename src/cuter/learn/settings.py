@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, SerializeAsAny, field_validator, model_validator
 
-from cuter.errors import ConfigError
 from cuter.learn.draws import DRAWS, ReplaySettings
 from cuter.learn.heads import HEADS, HeadSettings
 from cuter.learn.keepers import KEEPERS
@@ -90,7 +89,7 @@ class LearnerSettings(Settings):
     @classmethod
     def completed(cls, values: dict[str, Any]) -> dict[str, Any]:
         """Add what the method chooses."""
-        import_modules(_names(values.get("imports", [])))
+        import_modules(values.get("imports", []))
         name = values.get("method", cls.model_fields["method"].default)
         return merged(cls, METHODS[name].choices, values) if isinstance(name, str) else values
 
@@ -125,9 +124,3 @@ class LearnerSettings(Settings):
         for one in self.parts:
             one.check(self)
         return self
-
-
-def _names(value: Any) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
-        raise ConfigError(f"imports: a list of names of modules, not {value!r}")
-    return value

@@ -119,7 +119,7 @@ class RunConfig(Settings):
         learner = values.get("learner", {})
         if not isinstance(learner, dict):
             return values
-        import_modules(learner.get("imports", []))
+        import_parts(values)
         name = learner.get("method", LearnerSettings.model_fields["method"].default)
         return {**METHODS[name].stream, **values} if isinstance(name, str) else values
 
@@ -175,6 +175,13 @@ def with_learner(values: Mapping[str, Any]) -> dict[str, Any]:
     return rest | {"learner": merged(LearnerSettings, learner, own)} if own else rest
 
 
+def import_parts(*layers: Mapping[str, Any]) -> None:
+    """Import the modules that values of a run name under 'learner', so that the parts in them have their names."""
+    for values in layers:
+        learner = values.get("learner", {})
+        import_modules(learner.get("imports", []) if isinstance(learner, Mapping) else [])
+
+
 def field_names(role: Role | None = None) -> list[str]:
     """Return the names of all settings of a run, those of every part with a dot; or those of a role."""
     return [name for name, field in all_fields(RunConfig) if role is None or has_role(field, role)]
@@ -196,8 +203,7 @@ def load_saved_config(file: Path) -> RunConfig:
 def restored_config(values: dict[str, Any]) -> RunConfig:
     """Build the configuration that was saved as these values, perhaps by a version that had other settings."""
     values = with_learner(legacy.nested(values) if legacy.is_flat(values) else values)
-    if isinstance(learner := values.get("learner"), dict):
-        import_modules(learner.get("imports", []))
+    import_parts(values)
     return validated(RunConfig, values, saved=True)
 
 
@@ -233,6 +239,7 @@ def fields_of(file: Path | None, overrides: dict[str, Any]) -> dict[str, Any]:
 def overridden(values: Mapping[str, Any], overrides: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of a configuration with `overrides` over them; another method brings its own choices."""
     below, above = with_learner(values), with_learner(overrides)
+    import_parts(below, above)
     return merged(RunConfig, _without_choices_of_another_method(below, above), above)
 
 

@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from pydantic.fields import FieldInfo
 
 from cuter.errors import CheckpointError, ConfigError, CuterError
-from cuter.runs.config import RunConfig, load_saved_config, with_absolute_paths, with_learner
+from cuter.runs.config import RunConfig, import_parts, load_saved_config, with_absolute_paths, with_learner
 from cuter.runs.directory import RunDirectory
 from cuter.runs.record import Line, RunRecord, read_record
 from cuter.settings import Role, has_role, mapped, merged, validated
@@ -223,7 +223,9 @@ def _configure(suite: Suite, row: Row, request: Request, seed: int) -> RunConfig
     }
     layers = (suite.common, suite.scale(request.scale), request.settings, row.options, given)
     try:
-        fields = reduce(lambda below, above: merged(RunConfig, below, above), map(with_learner, layers))
+        nested = [with_learner(layer) for layer in layers]
+        import_parts(*nested)
+        fields = reduce(lambda below, above: merged(RunConfig, below, above), nested)
         return validated(RunConfig, fields)
     except CuterError as error:
         raise ConfigError(f"row {row.name} of {suite.name}: {error}") from None

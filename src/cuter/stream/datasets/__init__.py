@@ -13,10 +13,10 @@ from cuter.stream.samples import Dataset
 
 Reader = Callable[..., Dataset]  # (root, and the reader's own options by keyword)
 
-DATASETS: Registry[Reader] = Registry("data set", "cuter.stream.datasets")
+DATASETS: Registry[Reader] = Registry("data set", "cuter.stream.datasets", "cuter.datasets")
 
 # What a root folder holds, as glob patterns of which one is enough: how `detect` recognises a data set.
-LAYOUTS: Registry[tuple[str, ...]] = Registry("layout", "cuter.stream.datasets")
+LAYOUTS: Registry[tuple[str, ...]] = Registry("layout", "cuter.stream.datasets", "cuter.datasets")
 
 
 def load_dataset(name: str, root: Path | None = None, **options: Any) -> Dataset:
