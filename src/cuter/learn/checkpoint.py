@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,7 @@ def restore(kind: type[Learner], state: dict[str, Any], device: str = "auto") ->
         learner.grow([next(names) for _ in range(count)])
     learner.model.load_state_dict(state["model"])
     groups = learner.optimizer.state_dict()["param_groups"]
-    moments = {int(index): values for index, values in state["optimizer"].items()}
+    moments = {int(index): copy.deepcopy(values) for index, values in state["optimizer"].items()}  # steps change them
     learner.optimizer.load_state_dict({"state": moments, "param_groups": groups})
     learner.memory.load_state_dict(state["memory"])
     learner.teacher.load_state_dict(state["teacher"])
