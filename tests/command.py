@@ -44,21 +44,41 @@ def cuter_in_a_process(told: Path, *arguments: object, first: Callable[[], Any] 
     return process
 
 
+def python_in_a_process(told: Path, script: str, *arguments: object) -> ForkServerProcess:
+    """Start a script in a process of its own, which has the heavy libraries; what it says goes to a file."""
+    words = [str(argument) for argument in arguments]
+    process = PROCESSES.Process(target=_script, args=(told, script, words, dict(os.environ), os.getcwd()))
+    process.start()
+    return process
+
+
 def _command(
     told: Path, arguments: list[str], environment: dict[str, str], folder: str, first: Callable[[], Any] | None
 ) -> None:
-    os.environ.clear()
-    os.environ.update(environment)
-    os.chdir(folder)
+    _take_over(told, environment, folder)
     # As in a process that a shell started: workers of a loader are its own children, so that they notice its end.
     multiprocessing.set_start_method(None, force=True)
-    with told.open("a") as file:
-        os.dup2(file.fileno(), 1)
-        os.dup2(file.fileno(), 2)
     sys.argv = ["cuter", *arguments]
     if first is not None:
         first()
     sys.exit(_code_of(main))
+
+
+def _script(told: Path, script: str, arguments: list[str], environment: dict[str, str], folder: str) -> None:
+    _take_over(told, environment, folder)
+    sys.argv = ["-c", *arguments]
+    sys.path.insert(0, folder)  # as for 'python -c'
+    exec(compile(script, "script", "exec"), {"__name__": "__main__"})
+
+
+def _take_over(told: Path, environment: dict[str, str], folder: str) -> None:
+    """Be in the folder, with the environment and the output of the process that asked for this one."""
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    with told.open("a") as file:
+        os.dup2(file.fileno(), 1)
+        os.dup2(file.fileno(), 2)
 
 
 def _code_of(command: Callable[[], None]) -> int:

@@ -1,66 +1,131 @@
 """What README, CONTRIBUTING and the tutorials show, done word for word."""
 
+import contextlib
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from PIL import Image
 
+from command import cuter_in_a_process, python_in_a_process
+
 REPOSITORY = Path(__file__).resolve().parents[1]
 
-USE_THEM = """
-import torch
-from cuter.backbone import untrained_vit
-from cuter.learn.learner import Learner
-from cuter.stream.batch import Batch
-from cuter.stream.datasets import detect, load_dataset
-from cuter.stream.images import read_squashed
+SMALL = ["--memory.images", "3", "--replay.size", "2", "--probe-images", "0", "--workers", "0", "--device", "cpu"]
+
+# Commands one after the other, as a shell gives them, in one process: the start of Python and torch takes long. Before
+# a run goes on, its end is forgotten; before a sweep, one of its runs is there already.
+COMMANDS = """
+import os, shutil, sys
+from cuter.cli import main
+
+for command in {commands!r}:
+    if "--resume" in command:
+        os.remove(command[-1] + "/summary.json")
+    if "sweep" in command:
+        shutil.copytree("runs/er-coin", "runs/sweep/runs/er-coin")
+    print("$", *command, flush=True)
+    sys.argv = command
+    try:
+        main()
+    except SystemExit as end:
+        assert not end.code, (command, end.code)
+"""
+
+LOAD = """
+import sys
 from pathlib import Path
+from cuter import Learner
 
-root = Path({root!r})
-assert detect(root) == "pairs"
-dataset = load_dataset("pairs", root)
-assert (len(dataset.train), len(dataset.test), dataset.classes) == (8, 2, ("dark", "light"))
-
-learner = Learner.create("er-coin", backbone=untrained_vit(), memory={"images": 3}, device="cpu")
-images = torch.stack([read_squashed(sample.path, 32) for sample in dataset.train])
-learner.observe(Batch.of(images, [list(sample.labels) for sample in dataset.train], ids=[s.id for s in dataset.train]))
-assert type(learner.memory).__name__ == "Coin"
-assert len(learner.memory) == 3
-
-from typer.testing import CliRunner
-from cuter.cli import app
-
-print(CliRunner().invoke(app, ["methods"]).output)
-print(CliRunner().invoke(app, ["paper", "--list"]).output)
+for folder in {folders!r}:
+    for run in sorted(Path().glob(folder)):
+        memory = Learner.load(run, device="cpu").memory
+        print("loaded", type(memory).__name__, memory.settings.heads, len(memory), flush=True)
 """
 
 
-def test_a_new_part_is_one_file(tmp_path: Path) -> None:
-    """The files of CONTRIBUTING at the places that it names, in a copy of the package: nothing else is touched."""
-    source = tmp_path / "src"
+def test_parts_in_a_package_of_your_own(tmp_path: Path) -> None:
+    """The files and commands of CONTRIBUTING, word for word: the package is installed, and every command knows it."""
+    source = tmp_path / "source" / "src"
     shutil.copytree(REPOSITORY / "src", source, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
-    text = (REPOSITORY / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    files = re.findall(r"`(src/cuter/\S+)`:\n\n```\w+\n(.*?)```", text, re.DOTALL)
-    assert [Path(name).name for name, _ in files] == ["coin.py", "er_coin.py", "pairs.py", "coin.yaml"]
-    for name, content in files:
-        assert not (tmp_path / name).exists()
+    files = files_of("CONTRIBUTING.md")
+    (source / "cuter/tables/suites/coin.yaml").write_text(files.pop("src/cuter/tables/suites/coin.yaml"))
+    assert [Path(name).name for name in files] == ["cuter_coin.py", "pyproject.toml", "test_coin.py", "cuter_pairs.py"]
+    assert len(files["cuter-coin/cuter_coin.py"].splitlines()) <= 30
+    (tmp_path / "cuter-coin").mkdir()
+    for name, content in files.items():
         (tmp_path / name).write_text(content, encoding="utf-8")
+    rows = write_images(tmp_path / "photos")
+    (tmp_path / "photos" / "pairs.txt").write_text("\n".join(map(" ".join, rows)))
 
-    root = tmp_path / "pairs"
-    root.mkdir()
-    lines = []
-    for number in range(10):
-        name, label = f"{number}.png", "light" if number % 2 else "dark"
-        Image.new("RGB", (32, 32), "white" if number % 2 else "black").save(root / name)
-        lines.append(f"{name} {label}")
-    (root / "pairs.txt").write_text("\n".join(lines))
-    told = execute(USE_THEM.format(root=str(root)), tmp_path, source)
-    assert "er-coin" in told, "cuter methods lists it"
-    assert "coin   " in told, "cuter paper --list lists the table"
+    install, *commands = commands_of("CONTRIBUTING.md", "cuter-coin")
+    assert install == ["pip", "install", "./cuter-coin"]
+    offline = ["--quiet", "--no-deps", "--no-index", "--no-build-isolation", "--target", str(tmp_path / "site")]
+    subprocess.run([sys.executable, "-m", *install, *offline], cwd=tmp_path, check=True)
+    wanted = ["explain", "run", "methods", "run", "run", "sweep", "compare", "report", "data"]
+    assert [command[1] for command in commands] == wanted
+    commands = [command + (SMALL if command[1:3] == ["run", "--dataset"] else []) for command in commands]
+    script = COMMANDS.format(commands=[*commands, ["cuter", "paper", "--list"]])
+    script += LOAD.format(folders=["runs/coin", "runs/er-coin", "runs/sweep/runs/er-coin-*"])
+    script += files["cuter-coin/test_coin.py"] + "\ntest_coin()\n"
+    told = execute(script, tmp_path, {"PYTHONPATH": os.pathsep.join([str(tmp_path / "site"), str(source)])})
+
+    assert "--memory.heads" in told, "cuter explain"
+    assert "er-coin" in told.split("$ cuter methods")[1].split("$")[0]
+    assert "pairs" in told.split("$ cuter data check photos")[1].split("$")[0]
+    assert "is it worth keeping what is new?" in told, "cuter paper --list"
+    assert (tmp_path / "report.html").exists()
+    assert "memory.heads 0.7" in (tmp_path / "runs/sweep/memory.heads/table.csv").read_text()
+    loaded = re.findall("loaded (.*)", told)
+    assert loaded == ["Coin 0.3 3", "Coin 0.3 3", "Coin 0.7 3"], "the last one was learned by a process of the sweep"
+
+
+def test_parts_in_a_module_of_your_own(tmp_path: Path) -> None:
+    """The tutorial: a file in the working folder, which --import and `imports` name; in every process it is new."""
+    photos = tmp_path / "photos"
+    module, method, create, check = python_blocks("docs/tutorials/add-a-method.md")
+    (tmp_path / "my_coin.py").write_text(module + method, encoding="utf-8")
+    rows = [f"{name},{label},{'test' if n < 2 else 'train'}" for n, (name, label) in enumerate(write_images(photos))]
+    (photos / "labels.csv").write_text("\n".join(["path,labels,split", *rows]))
+    data = ["--dataset", "folder", "--data-root", "photos", "--tasks", "2x1"]  # of what is typed twice the last counts
+    shown = {tuple(command[1:3]): command[1:] for command in commands_of("docs/tutorials/add-a-method.md")}
+
+    def cuter(*arguments: object) -> int | None:
+        with contextlib.chdir(tmp_path):
+            process = cuter_in_a_process(tmp_path / "told", *arguments)
+            process.join()
+        return process.exitcode
+
+    def python(script: str) -> int | None:
+        with contextlib.chdir(tmp_path):
+            process = python_in_a_process(tmp_path / "told", script)
+            process.join()
+        return process.exitcode
+
+    assert python(create + check) == 0
+    assert cuter(*shown["methods", "--import"]) == 0
+    assert cuter(*shown["explain", "memory.coin"]) == 0
+    assert cuter(*shown["run", "--import"], *data, *SMALL) == 0
+    (tmp_path / "runs/coin/summary.json").unlink()
+    assert cuter("run", "--resume", "runs/coin") == 0
+    shutil.copytree(tmp_path / "runs/coin", tmp_path / "runs/sweep/runs/coin")
+    assert cuter(*shown["sweep", "--config"], "--seeds", "1") == 0
+    assert python(LOAD.format(folders=["coin-learner", "runs/coin", "runs/sweep/runs/er-coin-*"])) == 0
+    told = (tmp_path / "told").read_text()
+    assert told.startswith("0.3\n")
+    assert "er-coin" in told
+    assert "--memory.heads" in told
+    assert re.findall("loaded (.*)", told) == ["Coin 0.3 0", "Coin 0.3 3", "Coin 0.7 3"]
+
+    (tmp_path / "my_coin.py").unlink()
+    assert cuter("compare", "runs/coin", "runs/sweep/runs/coin") == 0, "what is written down can still be read"
+    assert cuter("run", "--resume", "runs/coin") == 2
+    assert "the module 'my_coin', which adds parts, cannot be imported" in (tmp_path / "told").read_text()
 
 
 def test_the_examples_of_the_readme(tmp_path: Path, backbone_folder: Path, shapes: Path) -> None:
@@ -90,19 +155,36 @@ def test_the_tutorial_on_photos(tmp_path: Path, backbone_folder: Path, shapes: P
     assert len(told.splitlines()) == 3, "tags, a score with its box, the score of the new tag"
 
 
-def test_the_tutorial_on_a_method_of_your_own(tmp_path: Path) -> None:
-    told = execute("".join(python_blocks("docs/tutorials/add-a-method.md")), tmp_path)
-    assert told == "Coin\n"
-
-
 def python_blocks(document: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", (REPOSITORY / document).read_text(encoding="utf-8"), re.DOTALL)
 
 
-def execute(script: str, folder: Path, source: Path | None = None) -> str:
-    """Run a script in a process of its own, with the package as it is or with a copy of its source."""
-    environment = os.environ | ({"PYTHONPATH": str(source)} if source else {})
-    command = [sys.executable, "-c", script]
-    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def files_of(document: str) -> dict[str, str]:
+    """Return the files that a page names right before it shows them."""
+    text = (REPOSITORY / document).read_text(encoding="utf-8")
+    return dict(re.findall(r"`([\w./-]+\.\w+)`[^`\n]*:\n\n```\w+\n(.*?)```", text, re.DOTALL))
+
+
+def commands_of(document: str, first: str = "") -> list[list[str]]:
+    """Return the commands of a page, from the block on in which a word is."""
+    text = (REPOSITORY / document).read_text(encoding="utf-8")
+    blocks = re.findall(r"```bash\n(.*?)```", text, re.DOTALL)
+    start = next(number for number, block in enumerate(blocks) if first in block)
+    return [shlex.split(line) for block in blocks[start:] for line in block.splitlines()]
+
+
+def write_images(root: Path) -> list[tuple[str, str]]:
+    """Write ten images, dark and light; return their names and labels."""
+    root.mkdir()
+    rows = [(f"{number}.png", "light" if number % 2 else "dark") for number in range(10)]
+    for name, label in rows:
+        Image.new("RGB", (32, 32), "white" if label == "light" else "black").save(root / name)
+    return rows
+
+
+def execute(script: str, folder: Path, environment: Mapping[str, str] | None = None) -> str:
+    """Run a script in a process of its own."""
+    command, variables = [sys.executable, "-c", script], os.environ | (environment or {})
+    done = subprocess.run(command, cwd=folder, env=variables, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout
