@@ -28,7 +28,26 @@ class Backbone(nn.Module):
     `features` says what the patch vectors are: keys, values or queries of an attention block with all heads side by
     side (`keys` of the last block, `values@6` of the sixth), or the output tokens. A CNN has tokens only: the positions
     of its last maps.
-    Like any torch module it is meant for one thread at a time.
+    Like any torch module it is meant for one thread at a time. `load_backbone` makes one by name.
+
+    Args:
+        encoder: A model of transformers.
+        preprocessing: Size of the images, and how their pixels are normalised.
+        name: Its name in messages.
+        features: What the patch vectors are; by default keys, for a CNN tokens.
+        pooling: What the embedding is: the class token, or the mean over patches; by default what suits the encoder.
+        report: What became of the weights when they were loaded.
+
+    Examples:
+        >>> import torch
+        >>> from cuter import load_backbone
+        >>> backbone = load_backbone("toybox")
+        >>> size = backbone.image_size
+        >>> features = backbone(torch.zeros(2, 3, size, size, dtype=torch.uint8))
+        >>> features.embedding.shape == (2, backbone.embedding_dim)
+        True
+        >>> features.patches.shape == (2, (size // backbone.patch_size) ** 2, backbone.patch_dim)
+        True
     """
 
     mean: Tensor

@@ -16,10 +16,25 @@ from cuter.registry import did_you_mean
 def load_backbone(name: str | os.PathLike[str], features: str | None = None) -> Backbone:
     """Load a pre-trained encoder, in single precision.
 
-    `name` is a short name (see `SHORT_NAMES`), a local folder in Hugging Face layout, an original checkpoint file,
-    or the id of a hub repository such as `facebook/dino-vits16`. `features` are the patch features: keys (the default),
-    values or queries for a transformer, of its last block or of another as in `values@6`, or tokens; tokens for a CNN.
     What did not fit is told in `Backbone.report`.
+
+    Args:
+        name: A short name (see `SHORT_NAMES`), a local folder in Hugging Face layout, an original checkpoint file, or
+            the id of a hub repository such as `facebook/dino-vits16`.
+        features: The patch features: keys (the default), values or queries for a transformer, of its last block or of
+            another as in `values@6`, or tokens; tokens for a CNN.
+
+    Returns:
+        The encoder with its weights.
+
+    Raises:
+        BackboneError: There is no such encoder, it cannot be read, or it does not have these features.
+
+    Examples:
+        >>> from cuter import load_backbone
+        >>> backbone = load_backbone("toybox", features="values")
+        >>> backbone.name, backbone.features
+        ('toybox', 'values')
     """
     name = os.fspath(name)
     if name in SHORT_NAMES:

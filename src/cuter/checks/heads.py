@@ -34,7 +34,7 @@ def check_head(name: str, *, skip: Collection[str] = (), **settings: Any) -> Non
     Raises:
         AssertionError: Something does not hold; the message says what.
 
-    Example:
+    Examples:
         >>> from cuter.checks import check_head
         >>> check_head("linear")
     """

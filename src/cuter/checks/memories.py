@@ -38,7 +38,7 @@ def check_memory(name: str, *, skip: Collection[str] = (), **settings: Any) -> N
     Raises:
         AssertionError: Something does not hold; the message says what.
 
-    Example:
+    Examples:
         >>> from cuter.checks import check_memory
         >>> check_memory("reservoir")
     """

@@ -32,9 +32,9 @@ def check_method(name: str, *, skip: Collection[str] = (), **settings: Any) -> N
         AssertionError: Something does not hold; the message says what.
         ConfigError: The method is a way of showing data, such as `joint`, which a learner alone cannot choose.
 
-    Example:
+    Examples:
         >>> from cuter.checks import check_method
-        >>> check_method("rs", skip=["copies_go_on_exactly_and_on_their_own"])
+        >>> check_method("rs", lr=1e-5)
     """
     run_checks("method", name, METHOD_CHECKS, skip, settings)
 

@@ -28,7 +28,7 @@ def check_teacher(name: str, *, skip: Collection[str] = (), **settings: Any) -> 
     Raises:
         AssertionError: Something does not hold; the message says what.
 
-    Example:
+    Examples:
         >>> from cuter.checks import check_teacher
         >>> check_teacher("distil")
     """

@@ -15,7 +15,21 @@ from cuter.cut.settings import CutSettings, cut_settings
 
 
 class Localiser:
-    """A backbone with its cut settings."""
+    """Finds regions in images: a backbone with the settings of its cut.
+
+    Args:
+        backbone: The encoder; it is put into evaluation mode.
+        settings: How its patches are cut; by default what suits the backbone.
+
+    Examples:
+        >>> import torch
+        >>> from cuter import Localiser
+        >>> localiser = Localiser.load("toybox", tau=0.3)
+        >>> images = torch.randint(256, (2, 3, 96, 96), dtype=torch.uint8)
+        >>> regions = localiser.cut(images, max_regions=3)
+        >>> regions.masks.shape[:2], localiser.settings.tau
+        (torch.Size([2, 3]), 0.3)
+    """
 
     def __init__(self, backbone: Backbone, settings: CutSettings | None = None):
         self.settings = settings or cut_settings(backbone)

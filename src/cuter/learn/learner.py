@@ -56,7 +56,27 @@ class Step:
 
 
 class Learner:
-    """Learns from a stream of batches, each image seen once, and predicts at any time."""
+    """Learns from a stream of batches, each image seen once, and predicts at any time.
+
+    `Learner.create` makes one by the name of a method. Classes are taken up by name when a batch brings them.
+
+    Args:
+        settings: A method, and the settings of its parts.
+        backbone: The encoder, which is trained.
+        device: cpu, cuda, mps, or auto.
+        localiser: A frozen encoder that finds the regions, where the settings ask for one.
+
+    Examples:
+        >>> import torch
+        >>> from cuter import Batch, Learner
+        >>> learner = Learner.create("rs", backbone="toybox", device="cpu", memory={"images": 20})
+        >>> images = torch.randint(256, (2, 3, 96, 96), dtype=torch.uint8)
+        >>> step = learner.observe(Batch.of(images, [["cat"], ["dog", "cat"]]))
+        >>> step.images, len(learner.memory)
+        (2, 2)
+        >>> [sorted(row) for row in learner.predict(images)]
+        [['cat', 'dog'], ['cat', 'dog']]
+    """
 
     def __init__(
         self, settings: LearnerSettings, backbone: Backbone, device: str = "auto", localiser: Localiser | None = None
@@ -96,7 +116,28 @@ class Learner:
     def create(
         cls, method: str = "rs", *, backbone: str | PathLike[str] | Backbone, device: str = "auto", **settings: Any
     ) -> Learner:
-        """Build a learner. `backbone` may be a name for `load_backbone`; `settings` are fields of `LearnerSettings`."""
+        """Build a learner.
+
+        Args:
+            method: Name of a method; 'cuter methods' lists them.
+            backbone: An encoder, or a name for `load_backbone`.
+            device: cpu, cuda, mps, or auto.
+            settings: Fields of `LearnerSettings`, which go before the choices of the method. A part is given by its
+                name, or as a mapping with its name as 'kind'.
+
+        Returns:
+            A learner that has seen nothing yet.
+
+        Raises:
+            ConfigError: A setting is unknown or out of range; the message names it and what is accepted.
+
+        Examples:
+            >>> from cuter import Learner
+            >>> memory = {"kind": "prs", "power": 0.1, "images": 20}
+            >>> learner = Learner.create("cuter", backbone="toybox", device="cpu", memory=memory)
+            >>> learner.settings.keeper.kind, learner.settings.memory.kind
+            ('cut-outs', 'prs')
+        """
         checked = validated(LearnerSettings, {"method": method, **settings})
         METHODS[method].require_learner(method)
         return cls.from_settings(checked, backbone, device)
@@ -116,7 +157,29 @@ class Learner:
         return self.model.backbone
 
     def observe(self, batch: Batch) -> Step:
-        """Learn from a batch, once, and keep what memory will have of it."""
+        """Learn from a batch, once, and keep what memory will have of it.
+
+        Args:
+            batch: Images and what is known of their labels; classes that are new are taken up. An empty one changes
+                nothing.
+
+        Returns:
+            What was done: images, items that were replayed, the loss.
+
+        Raises:
+            BatchError: This is no batch, or a class has no name; nothing has changed.
+            CuterError: Scores or the loss are not finite; no weight has changed.
+
+        Examples:
+            >>> import torch
+            >>> from cuter import Batch, Learner
+            >>> learner = Learner.create(backbone="toybox", device="cpu", memory={"images": 20})
+            >>> images = torch.zeros(2, 3, 96, 96, dtype=torch.uint8)
+            >>> learner.observe(Batch.of(images, [["cat"], []], known=["cat", "dog"])).images
+            2
+            >>> learner.labels.names
+            ('cat', 'dog')
+        """
         if not isinstance(batch, Batch):
             raise BatchError(
                 f"observe takes a Batch (Batch.of makes one of images and names), not {type(batch).__name__}"
@@ -163,6 +226,22 @@ class Learner:
             batch_size: images per forward.
             regions: look at regions of each image too, whatever the predictor of the settings is, and return a
                 `Prediction`, which has the region that each class was seen in.
+
+        Returns:
+            A dictionary of probabilities by class for each image, or a `Prediction` for each.
+
+        Raises:
+            BatchError: These are no images.
+            DataError: An image cannot be read.
+
+        Examples:
+            >>> import torch
+            >>> from cuter import Batch, Learner
+            >>> learner = Learner.create(backbone="toybox", device="cpu")
+            >>> images = torch.zeros(2, 3, 96, 96, dtype=torch.uint8)
+            >>> step = learner.observe(Batch.of(images, [["cat"], ["cat"]]))
+            >>> [row["cat"] > 0.5 for row in learner.predict(images)]
+            [True, True]
         """
         if isinstance(images, str | bytes | Path | Image):
             raise BatchError("predict takes a list of images, even for one")
@@ -199,6 +278,13 @@ class Learner:
         """Find up to `max_regions` regions in each of some uint8 images (B, 3, H, W), as the model sees them now.
 
         By default as many as in learning. All images are looked at together.
+
+        Examples:
+            >>> import torch
+            >>> from cuter import Learner
+            >>> learner = Learner.create("cuter", backbone="toybox", device="cpu")
+            >>> learner.cut(torch.zeros(1, 3, 96, 96, dtype=torch.uint8), max_regions=2).masks.shape[:2]
+            torch.Size([1, 2])
         """
         check_images(images)
         if not len(images):
@@ -210,7 +296,11 @@ class Learner:
         )
 
     def save(self, folder: str | Path) -> None:
-        """Write the learner into a folder: whole or not at all. Only an earlier save is replaced."""
+        """Write the learner into a folder: whole or not at all. Only an earlier save is replaced.
+
+        Raises:
+            CheckpointError: The folder cannot be written, or holds something else.
+        """
         checkpoint.save(self, folder)
 
     @classmethod
@@ -218,6 +308,19 @@ class Learner:
         """Read a learner that goes on exactly where it was saved: by `save`, or at the newest checkpoint of a run.
 
         Where that checkpoint is damaged, the one before it is read, with a warning.
+
+        Raises:
+            CheckpointError: There is no learner, or none that this version reads.
+
+        Examples:
+            >>> import tempfile
+            >>> from cuter import Learner
+            >>> learner = Learner.create("krt", backbone="toybox", device="cpu")
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     learner.save(f"{folder}/tagger")
+            ...     loaded = Learner.load(f"{folder}/tagger", device="cpu")
+            >>> loaded.settings == learner.settings
+            True
         """
         return checkpoint.load(cls, folder, device)
 

@@ -33,6 +33,24 @@ class Memory(ABC):
     """Items within a budget of pixels. A policy decides who enters (`accepts`) and who leaves (`choose_eviction`).
 
     `items` are as they are stored, with images compressed by the codec; what is drawn has its pixels again.
+
+    Args:
+        budget: Pixels that fit.
+        generator: Where random draws come from.
+        settings: Settings of the policy; by default its defaults.
+
+    Raises:
+        ConfigError: The budget is negative.
+
+    Examples:
+        >>> import torch
+        >>> from cuter.memory import MEMORIES, Item
+        >>> memory = MEMORIES["reservoir"](budget=3 * 8 * 8, generator=torch.Generator().manual_seed(0))
+        >>> label = torch.tensor([True])
+        >>> image = torch.zeros(3, 8, 8, dtype=torch.uint8)
+        >>> memory.offer([Item(image, labels=label, known=label, id=str(number)) for number in range(10)])
+        >>> len(memory), memory.fill, len(memory.sample(2))
+        (3, 1.0, 2)
     """
 
     required_vectors: ClassVar[frozenset[str]] = frozenset()  # of items: "embedding", "logit_grad"

@@ -19,6 +19,17 @@ class Batch:
     images: uint8 (B, 3, H, W); labels and known: bool (B, C); names: the C class names by column; ids: B sample ids.
     visible: bool (B, rows, columns), which patches of each image there are; None: all, as in every stream. What is
     replayed may be a part of an image.
+
+    Raises:
+        BatchError: Shapes or types do not fit together, or an image has a label that nobody looked for.
+
+    Examples:
+        >>> import torch
+        >>> from cuter import Batch
+        >>> images = torch.zeros(2, 3, 32, 32, dtype=torch.uint8)
+        >>> batch = Batch.of(images, [["cat"], ["dog", "cat"]])
+        >>> batch.names, batch.labels.tolist()
+        (('cat', 'dog'), [[True, False], [True, True]])
     """
 
     images: Tensor
@@ -60,6 +71,26 @@ class Batch:
 
         `known` lists the classes that somebody looked for: one list of names for all images, or one list an image.
         By default these are all the names that occur in `labels`.
+
+        Args:
+            images: uint8 (B, 3, H, W).
+            labels: The classes that each image shows.
+            known: The classes that somebody looked for.
+            ids: Names of the images; by default their numbers.
+
+        Returns:
+            A batch whose columns are the known classes, in their order.
+
+        Raises:
+            BatchError: These are no images, or the lists do not fit to them.
+
+        Examples:
+            >>> import torch
+            >>> from cuter import Batch
+            >>> images = torch.zeros(2, 3, 32, 32, dtype=torch.uint8)
+            >>> batch = Batch.of(images, [["cat"], []], known=[["cat"], ["cat", "dog"]])
+            >>> batch.known.tolist()  # nobody looked for dogs in the first image
+            [[True, False], [True, True]]
         """
         check_images(images)
         given = _name_lists(labels, "labels")

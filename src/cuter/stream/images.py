@@ -61,7 +61,24 @@ def read_size(source: Path | bytes) -> tuple[int, int]:
 
 
 def read_images(sources: Iterable[str | Path | bytes | Image.Image], size: int) -> Tensor:
-    """Return images as one uint8 tensor (B, 3, size, size), ready for a `Batch`; an unreadable one is an error."""
+    """Read images as one tensor, ready for a `Batch`.
+
+    Args:
+        sources: Paths, encoded bytes, or Pillow images.
+        size: Height and width that they are scaled to; `Learner.backbone.image_size` is what a learner looks at.
+
+    Returns:
+        uint8 (B, 3, size, size).
+
+    Raises:
+        DataError: An image cannot be read.
+
+    Examples:
+        >>> from PIL import Image
+        >>> from cuter import read_images
+        >>> read_images([Image.new("RGB", (40, 30)), Image.new("L", (8, 8))], size=16).shape
+        torch.Size([2, 3, 16, 16])
+    """
     images = [read_squashed(Path(one) if isinstance(one, str) else one, size) for one in sources]
     return torch.stack(images) if images else torch.empty(0, 3, size, size, dtype=torch.uint8)
 

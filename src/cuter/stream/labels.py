@@ -13,7 +13,22 @@ def clean_name(name: str) -> str:
 
 
 class LabelSpace:
-    """Class names by column. Names are only ever added at the end: a column never changes its meaning."""
+    """Class names by column. Names are only ever added at the end: a column never changes its meaning.
+
+    Args:
+        names: The first names.
+
+    Raises:
+        BatchError: A name is empty, or no text.
+
+    Examples:
+        >>> from cuter import LabelSpace
+        >>> labels = LabelSpace(["cat", "dog"])
+        >>> labels.add(["dog", "car"])
+        ['car']
+        >>> labels.names, labels.column("car"), "bus" in labels
+        (('cat', 'dog', 'car'), 2, False)
+    """
 
     def __init__(self, names: Iterable[str] = ()):
         self._columns: dict[str, int] = {}

@@ -20,9 +20,28 @@ LAYOUTS: Registry[tuple[str, ...]] = Registry("layout", "cuter.stream.datasets",
 
 
 def load_dataset(name: str, root: Path | None = None, **options: Any) -> Dataset:
-    """Read the data set `name` under `root`. Its options are the keyword arguments of its reader.
+    """Read a data set.
 
-    Only a reader that has a default for `root` can do without one.
+    Args:
+        name: Its name: voc, coco, nuswide, folder, toybox, or one of your own.
+        root: Folder that holds it. Only a reader that has a default for it can do without one.
+        options: Keyword arguments of its reader.
+
+    Returns:
+        Samples to train on and to test with; images are not read yet.
+
+    Raises:
+        UnknownNameError: There is no data set of this name.
+        ConfigError: An option is unknown or of the wrong type, or the folder is not given.
+        DataError: The folder does not hold this data set.
+
+    Examples:
+        >>> import tempfile
+        >>> from cuter import load_dataset
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     dataset = load_dataset("toybox", folder, train=3, test=2)
+        >>> len(dataset.train), len(dataset.test), dataset.classes[:3]
+        (3, 2, ('ball', 'bird', 'boat'))
     """
     reader = DATASETS[name]
     first, *others = signature(reader).parameters.values()

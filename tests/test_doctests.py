@@ -1,0 +1,39 @@
+"""Every public name has a docstring whose example does what it says."""
+
+import doctest
+import inspect
+
+import pytest
+import torch
+
+import cuter
+from cuter import checks
+
+CHECKS = [name for name in checks.__all__ if name.startswith("check_")]
+PUBLIC = [*(f"cuter.{name}" for name in cuter.__all__), *(f"cuter.checks.{name}" for name in CHECKS)]
+VERBS = ("create", "observe", "predict", "cut", "load")
+
+
+def public(name: str) -> object:
+    module, _, attribute = name.rpartition(".")
+    return getattr(checks if module == "cuter.checks" else cuter, attribute)
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_examples(name: str) -> None:
+    examples = [test for test in doctest.DocTestFinder().find(public(name), name) if test.examples]
+    assert name in [test.name for test in examples], "it has no example"
+    for test in examples:
+        torch.manual_seed(0)
+        said: list[str] = []
+        doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=said.append)
+        assert not said, "".join(said)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_verbs_of_a_learner_have_examples(verb: str) -> None:
+    assert ">>> " in (inspect.getdoc(getattr(cuter.Learner, verb)) or "")
+
+
+def test_public_names_are_listed() -> None:
+    assert {*cuter.__all__, "__version__"} <= {*dir(cuter)}
