@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 
 from command import cuter, cuter_in_a_process
 from cuter.cli import app
+from cuter.cli.common import option_of
 from cuter.pretrain.display import PretrainDisplay
 from cuter.pretrain.pretraining import start
 from cuter.pretrain.settings import PretrainSettings
@@ -168,7 +169,7 @@ def test_help_answers_at_once_and_names_every_setting() -> None:
         assert option in text
     assert len(text.splitlines()) < 100
     everything = cuter("run", "--help-all", env={"COLUMNS": "200"}).stdout
-    assert all(f"--{name.replace('_', '-')}" in everything for name in field_names())
+    assert all(option_of(name) in everything for name in field_names())
     assert "(default: 2e-05)" in text
     commands = ("run", "demo", "data", "compare", "cut", "assess", "pretrain")
     assert all(command in cuter("--help").stdout for command in commands)

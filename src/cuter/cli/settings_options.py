@@ -6,6 +6,7 @@ A part is chosen by its name, and its fields by a dot: --memory prs --memory.pow
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -84,7 +85,7 @@ def _import_parts(args: list[str], model: str) -> None:
 def _values(args: list[str], *options: str) -> list[str]:
     """Return the values that options have among arguments."""
     found = []
-    for token, after in zip(args, [*args[1:], ""], strict=True):
+    for token, after in itertools.zip_longest(args, args[1:], fillvalue=""):
         name, equals, value = token.partition("=")
         if token == "--":
             break
