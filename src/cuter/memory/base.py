@@ -35,9 +35,7 @@ class Memory(ABC):
     `items` are as they are stored, with images compressed by the codec; what is drawn has its pixels again.
     """
 
-    required_vectors: ClassVar[frozenset[str]] = (
-        frozenset()
-    )  # of items: "embedding", "logit_grad"
+    required_vectors: ClassVar[frozenset[str]] = frozenset()  # of items: "embedding", "logit_grad"
     Settings: ClassVar[type[MemorySettings]] = MemorySettings
 
     def __init__(self, budget: int, generator: torch.Generator, settings: MemorySettings | None = None):
