@@ -19,7 +19,7 @@ def load_backbone(name: str | os.PathLike[str], features: str | None = None) -> 
     `name` is a short name (see `SHORT_NAMES`), a local folder in Hugging Face layout, an original checkpoint file,
     or the id of a hub repository such as `facebook/dino-vits16`. `features` are the patch features: keys (the default),
     values or queries for a transformer, of its last block or of another as in `values@6`, or tokens; tokens for a CNN.
-    What did not fit is told in `Backbone.report`.
+    What did not fit is in `Backbone.report`.
     """
     name = os.fspath(name)
     if name in SHORT_NAMES:
@@ -59,8 +59,8 @@ def _from_hub(repository: str, name: str, features: str | None) -> Backbone:
         cure = " A local folder or checkpoint file will do, too."
         if name not in SHORT_NAMES:
             cure = did_you_mean(name, list(SHORT_NAMES)).replace("Accepted", "Short names")
-        told = known if name in SHORT_NAMES else unknown
-        raise BackboneError(f"{told} the Hugging Face hub: {_first_line(error)}{cure}") from error
+        where = known if name in SHORT_NAMES else unknown
+        raise BackboneError(f"{where} the Hugging Face hub: {_first_line(error)}{cure}") from error
 
 
 def _first_line(error: OSError) -> str:

@@ -40,7 +40,7 @@ def assess(
     """Tell which backbone cuts best, by the average Fiedler value of its patch graphs: the lower, the better.
 
     Patch features are scaled to length 1 and the value is divided by the number of patches, because otherwise scale
-    and grid would decide; the largest possible value is then 1. Where the data set has boxes, CorLoc and AP50 tell how
+    and grid would decide; the largest possible value is then 1. Where the data set has boxes, CorLoc and AP50 show how
     well the cut-outs meet them. The folder gets assessment.json, assessment.md, contact sheets and a plot.
 
     Example:

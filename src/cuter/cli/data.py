@@ -23,7 +23,7 @@ def check(
         typer.Argument(metavar="[DIR]…", help="Folders that hold a data set each; none with --dataset toybox."),
     ] = None,
     dataset: Annotated[
-        str | None, typer.Option(help="What the folders hold, where their layout does not tell: voc, coco, …")
+        str | None, typer.Option(help="What the folders hold, where their layout does not show it: voc, coco, …")
     ] = None,
     dataset_options: Annotated[
         list[str] | None, typer.Option(help="Options of the data set's reader, as NAME=VALUE.")
@@ -82,7 +82,7 @@ def get(
     full disk, the same command goes on where it was. Every archive is checked against its known MD5, and deleted when
     it is unpacked.
 
-    NUS-WIDE has no official download of its images; docs/reference/formats.md tells which copies are read.
+    NUS-WIDE has no official download of its images; docs/reference/formats.md lists the copies that are read.
 
     Example:
 
@@ -99,7 +99,7 @@ def get(
         raise ConfigError("name the folder for the data set with --root")
     try:
         with bytes_bar(console) as progress:
-            get_dataset(name, root, keep_archives=keep_archives, progress=progress, tell=say)
+            get_dataset(name, root, keep_archives=keep_archives, progress=progress, say=say)
     except KeyboardInterrupt:
         stop("data", "get", name, "--root", root, *(["--keep-archives"] if keep_archives else []))
     folder = shlex.quote(str(root))

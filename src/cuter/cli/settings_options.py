@@ -188,7 +188,7 @@ def field_help(field: FieldInfo) -> str:
 
 
 def explain(path: str | None) -> Iterator[Text]:
-    """Return what parts there are, what a part can be, or what one choice of it does and can be told."""
+    """Return what parts there are, what a part can be, or what one choice of it does and its settings."""
     from cuter.learn.settings import LearnerSettings
 
     parts = {name: field for name, field in LearnerSettings.model_fields.items() if registry_of(field) is not None}
