@@ -250,7 +250,7 @@ def test_a_dry_run_says_at_once_what_is_known_and_that_nothing_is_known_of_time(
     assert done.exit_code == 0, done.output
     assert seen[0].count("to do") == 5, "four runs and their number, before data are looked at"
     assert "GB are free" in seen[0]
-    assert "how long it takes is not known until a first run is finished here" in console.getvalue()
+    assert "how long it takes is not known until a first run is finished here" in done.output
     assert events(log) == []
     assert not (tmp_path / "out").exists()
 
