@@ -4,7 +4,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 
-.PHONY: install demo test lint pytest browser format lock clean
+.PHONY: install demo docs test lint pytest browser format lock clean
 
 install: $(STAMP)
 
@@ -51,9 +51,22 @@ format: install
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# The documentation site, into site/. It has an environment of its own: docstrings are read from the source, so neither
+# torch nor the package is installed there. A warning is an error (`strict` in mkdocs.yml): dead links, missing anchors.
+DOCS := .venv-docs
+
+$(DOCS)/.installed: requirements-docs.lock
+	test -x $(DOCS)/bin/python || $(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --no-deps --requirement requirements-docs.lock
+	touch $@
+
+docs: $(DOCS)/.installed
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict
+	@echo "To read it: $(DOCS)/bin/python -m http.server --directory site, then http://localhost:8000"
+
 # Writes the versions of the present .venv as the new pins.
 lock:
 	$(BIN)/python -m pip freeze --all --exclude-editable --exclude pip --exclude cuter | sed 's/+cpu$$//' > requirements.lock
 
 clean:
-	rm -rf $(VENV) build dist src/*.egg-info
+	rm -rf $(VENV) .venv-docs site build dist src/*.egg-info

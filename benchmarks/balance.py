@@ -16,7 +16,7 @@ from cuter.memory import MEMORIES, Item, Memory
 from cuter.stream.batch import membership
 from cuter.stream.datasets import load_dataset
 from cuter.stream.samples import class_counts
-from cuter.stream.tasks import Visit, make_tasks, plan_stream
+from cuter.stream.tasks import StreamSample, make_tasks, plan_stream
 
 
 def main() -> None:
@@ -50,7 +50,7 @@ def main() -> None:
     Console().print(table)
 
 
-def show(memory: Memory, plan: list[list[Visit]], names: tuple[str, ...]) -> None:
+def show(memory: Memory, plan: list[list[StreamSample]], names: tuple[str, ...]) -> None:
     """Offer all visits, as images of one pixel: the budget then counts images."""
     pixel = torch.zeros(3, 1, 1, dtype=torch.uint8)
     for visits in plan:

@@ -36,9 +36,9 @@ from cuter.stream.images import read_images
 SIDES = 60  # of the largest grid: n = 3,600
 
 
-def masses(affinity: torch.Tensor, loops: float) -> torch.Tensor:
+def masses(affinity: torch.Tensor, self_loop_weight: float) -> torch.Tensor:
     degree = degrees(affinity)
-    return degree + loops * degree.mean(dim=-1, keepdim=True)
+    return degree + self_loop_weight * degree.mean(dim=-1, keepdim=True)
 
 
 def scipy_solve(graph: np.ndarray, mass: np.ndarray) -> np.ndarray:
@@ -55,7 +55,7 @@ def scipy_cut(features: np.ndarray, grid: tuple[int, int], settings: CutSettings
     units = features / np.linalg.norm(features, axis=1, keepdims=True)
     graph = np.where(units @ units.T > settings.tau, 1.0, FLOOR)
     degree = graph.sum(axis=1)
-    vector = scipy_solve(graph, degree + settings.loops * degree.mean())
+    vector = scipy_solve(graph, degree + settings.self_loop_weight * degree.mean())
     vector = vector * np.sign(vector[np.abs(vector).argmax()])
     foreground = (vector > vector.mean()).reshape(grid)
     seed = vector.argmax()
@@ -72,16 +72,20 @@ def seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - before
 
 
-def compare(patches: torch.Tensor, grid: tuple[int, int], settings: CutSettings, rounds: int, alone: int) -> list[str]:
+def compare(
+    patches: torch.Tensor, grid: tuple[int, int], settings: CutSettings, max_regions: int, alone: int
+) -> list[str]:
     """Time both sides by turns; scipy on the first `alone` images only, where all would take too long."""
     graphs = [
         (graph.double().numpy(), mass.double().numpy())
-        for graph, mass in ((g[0], masses(g, settings.loops)[0]) for g in each_graph(patches[:alone], settings))
+        for graph, mass in (
+            (g[0], masses(g, settings.self_loop_weight)[0]) for g in each_graph(patches[:alone], settings)
+        )
     ]
     arrays = patches[:alone].numpy()
     times: dict[str, list[float]] = {"solve": [], "scipy solve": [], "cut": [], "scipy cut": []}
-    options = {"centre": settings.centre, "loops": settings.loops}
-    for _ in range(rounds):
+    options = {"centre": settings.centre, "self_loop_weight": settings.self_loop_weight}
+    for _ in range(max_regions):
         times["solve"].append(solve_time(patches, settings) / len(patches))
         times["scipy solve"] += [seconds(lambda pair=pair: scipy_solve(*pair)) for pair in graphs]
         times["cut"].append(seconds(lambda: mask_cut(patches, grid, 1, settings.tau, **options)) / len(patches))
@@ -109,7 +113,7 @@ def solve_time(patches: torch.Tensor, settings: CutSettings) -> float:
 
     total = 0.0
     for graphs in each_graph(patches, settings, max(1, CPU_BYTES // (4 * patches.shape[1] ** 2))):
-        total += seconds(lambda graphs=graphs: normalized_cut(graphs, loops=settings.loops))
+        total += seconds(lambda graphs=graphs: normalized_cut(graphs, self_loop_weight=settings.self_loop_weight))
     return total
 
 
@@ -123,7 +127,14 @@ def _grow(side: str, patches: np.ndarray, settings: CutSettings, grid: tuple[int
     mask_cut(torch.zeros(1, 4, 4), (2, 2))  # what is loaded at the first call does not count
     before = _peak()
     if side == "ours":
-        mask_cut(torch.from_numpy(patches), grid, 1, settings.tau, centre=settings.centre, loops=settings.loops)
+        mask_cut(
+            torch.from_numpy(patches),
+            grid,
+            1,
+            settings.tau,
+            centre=settings.centre,
+            self_loop_weight=settings.self_loop_weight,
+        )
     else:
         scipy_cut(patches[0], grid, settings)
     return _peak() - before
@@ -164,10 +175,12 @@ def main() -> None:
     console.print(f"{arguments.backbone}, {len(paths)} images, {settings}")
     table = Table("patches", "solve, ms", "scipy, ms", "times", "cut, ms", "scipy, ms", "times", "MB: ours, scipy")
     small, grid = encode(backbone, paths, 1)
-    table.add_row(*compare(small, grid, settings, rounds=9, alone=len(paths)))
+    table.add_row(*compare(small, grid, settings, max_regions=9, alone=len(paths)))
     middle, grid = encode(backbone, paths, 2)
-    table.add_row(*compare(middle, grid, settings, rounds=3, alone=min(8, len(paths))))
-    table.add_row(*compare(interpolate(middle, grid), (SIDES, SIDES), settings, rounds=1, alone=min(2, len(paths))))
+    table.add_row(*compare(middle, grid, settings, max_regions=3, alone=min(8, len(paths))))
+    table.add_row(
+        *compare(interpolate(middle, grid), (SIDES, SIDES), settings, max_regions=1, alone=min(2, len(paths)))
+    )
     console.print(table)
 
 

@@ -3,8 +3,8 @@
     python benchmarks/localisation.py search --data-root VOCdevkit --backbone FOLDER --out search.json
     python benchmarks/localisation.py test --data-root VOCdevkit --backbone FOLDER
 
-`search` tries features, thresholds, centring and loops on images of VOC *train*; `test` takes the backbone's defaults
-to all images of VOC *test*. CorLoc is of the first region, AP50 of two rounds. 'Hard' is CorLoc on the images where
+`search` tries features, thresholds, centring and self-loops on images of VOC *train*; `test` takes the backbone's
+defaults to all images of VOC *test*. CorLoc is of the first region, AP50 of two. 'Hard' is CorLoc on the images where
 neither the whole image nor its middle is a hit: on VOC such a box, which looks at nothing, scores 0.3 to 0.4.
 """
 
@@ -95,10 +95,12 @@ def search(arguments: argparse.Namespace) -> None:
     rows = []
     for kind in arguments.features or [*kinds, "tokens"]:
         patches = encode(backbone, images.pixels, kind).float()
-        for centre, tau, loops in itertools.product((False, True), arguments.tau, arguments.loops):
-            regions = mask_cut(patches, grid, 2, tau, centre=centre, loops=loops)
+        for centre, tau, self_loop_weight in itertools.product(
+            (False, True), arguments.tau, arguments.self_loop_weight
+        ):
+            regions = mask_cut(patches, grid, 2, tau, centre=centre, self_loop_weight=self_loop_weight)
             figures = measure(regions, images.truths, backbone.image_size)
-            rows.append({"features": kind, "centre": centre, "tau": tau, "loops": loops, **vars(figures)})
+            rows.append({"features": kind, "centre": centre, "tau": tau, "loops": self_loop_weight, **vars(figures)})
         show([row for row in rows if row["features"] == kind], 1)
         if arguments.out:
             arguments.out.write_text(json.dumps(rows, indent=1))
@@ -120,7 +122,7 @@ def test(arguments: argparse.Namespace) -> None:
         images = Images.read(samples, backbone.image_size)
         size, grid = backbone.image_size, (backbone.image_size // backbone.patch_size,) * 2
         patches = encode(backbone, images.pixels, chosen.features).float()
-        regions = mask_cut(patches, grid, 2, chosen.tau, centre=chosen.centre, loops=chosen.loops)
+        regions = mask_cut(patches, grid, 2, chosen.tau, centre=chosen.centre, self_loop_weight=chosen.self_loop_weight)
         figures = measure(regions, images.truths, size)
         console.print(f"{name}, {len(samples)} images of VOC test: {chosen}")
         console.print(f"  CorLoc {figures.corloc:.3f}, hard {figures.hard:.3f}, AP50 {figures.ap50:.3f}")

@@ -44,7 +44,7 @@ def items(labels: np.ndarray, absent: float, columns: int = 2 * CLASSES) -> list
         given = torch.zeros(columns, dtype=torch.bool)
         given[some] = True
         embedding = torch.rand(DIM, generator=generator)
-        made.append(Item(image, given, known, str(number), embedding=embedding, residual=absent - given.float()))
+        made.append(Item(image, given, known, str(number), embedding=embedding, logit_grad=absent - given.float()))
     return made
 
 

@@ -66,7 +66,14 @@ def look(folder: Path, count: int, sizes: list[int], batch: int) -> Seen:
             whole.append(model.head.predict_logits(features))
             timed("whole", clock)
             clock = time.process_time()
-            found = mask_cut(features.patches, features.grid, max(COUNTS), cut.tau, centre=cut.centre, loops=cut.loops)
+            found = mask_cut(
+                features.patches,
+                features.grid,
+                max(COUNTS),
+                cut.tau,
+                centre=cut.centre,
+                self_loop_weight=cut.self_loop_weight,
+            )
             timed("cut", clock)
             boxes = found.pixel_boxes(*images.shape[2:]).tolist()
             places = found.found.nonzero().tolist()

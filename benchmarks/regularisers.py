@@ -94,7 +94,7 @@ def lower(localiser: Localiser, name: str, pixels: Tensor) -> None:
     optimizer = torch.optim.AdamW(localiser.backbone.parameters(), lr=defaults.lr, weight_decay=defaults.weight_decay)
     for batch in track(pixels.split(BATCH), name, console=console, transient=True):
         features = localiser.backbone(batch)
-        regions = localiser.cut_features(features, rounds=1)
+        regions = localiser.cut_features(features, max_regions=1)
         optimizer.zero_grad(set_to_none=True)
         REGULARISERS[name](features.patches, regions).backward()
         optimizer.step()

@@ -2,7 +2,7 @@
 
     python benchmarks/toybox.py
 
-Scenes/s are of the processor's time, so that other programs on the machine count less; best of several rounds. The
+Scenes/s are of the processor's time, so that other programs on the machine count less; best of several max_regions. The
 stages are timed in a run of their own, because timing them costs time too. 'write' is encoding and writing the files
 of a scene, which rendering alone does not need.
 """
@@ -42,9 +42,9 @@ def main() -> None:
     arguments = parser.parse_args()
     for number in range(2 * arguments.scenes):  # the pools fill
         draw_scene("test", number)
-    best = min(seconds(lambda: render(arguments.scenes)) for _ in range(arguments.rounds))
+    best = min(seconds(lambda: render(arguments.scenes)) for _ in range(arguments.max_regions))
     with tempfile.TemporaryDirectory() as folder:
-        written = min(seconds(lambda: write(arguments.scenes, Path(folder))) for _ in range(arguments.rounds))
+        written = min(seconds(lambda: write(arguments.scenes, Path(folder))) for _ in range(arguments.max_regions))
     spent = stages(arguments.scenes)
     console = Console()
     console.print(f"{arguments.scenes / best:.0f} scenes/s rendered, {arguments.scenes / written:.0f} with files")

@@ -59,10 +59,10 @@ def thresholds(features: Tensor) -> list[float]:
     return [round(tau, 2) for tau in (units @ units.mT).flatten()[::97].quantile(QUANTILES).tolist()]
 
 
-def score(seen: tuple[Tensor, tuple[int, int]], drawn: Sequence[Scene], tau: float, loops: float) -> float:
+def score(seen: tuple[Tensor, tuple[int, int]], drawn: Sequence[Scene], tau: float, self_loop_weight: float) -> float:
     """Return CorLoc of the first cut."""
     features, grid = seen
-    boxes = mask_cut(features, grid, 1, tau=tau, loops=loops).pixel_boxes(*drawn[0].numbers.shape)
+    boxes = mask_cut(features, grid, 1, tau=tau, self_loop_weight=self_loop_weight).pixel_boxes(*drawn[0].numbers.shape)
     truths = [np.array([thing.box for thing in scene.things], dtype=float) for scene in drawn]
     return corloc([box[:1].numpy().astype(float) for box in boxes], truths)
 
@@ -141,14 +141,16 @@ def main() -> None:
         found_best = []
         for kind in kinds:
             seen = patches(backbone, chosen_on[1], kind)
-            for tau, loops in itertools.product(thresholds(seen[0]), LOOPS):
-                found_best.append((score(seen, chosen_on[0], tau, loops), kind, tau, loops))
-        best, kind, tau, loops = max(found_best)
+            for tau, self_loop_weight in itertools.product(thresholds(seen[0]), LOOPS):
+                found_best.append((score(seen, chosen_on[0], tau, self_loop_weight), kind, tau, self_loop_weight))
+        best, kind, tau, self_loop_weight = max(found_best)
         found = patches(backbone, test[1], kind)
         fiedler = torch.cat([fiedler_values(gaussian_affinity(unit_features(some))) for some in found[0].split(50)])
-        result = score(found, test[0], tau, loops)
+        result = score(found, test[0], tau, self_loop_weight)
         figures = (f"{best:.3f}", f"{result:.3f}", f"{fiedler.mean() / found[0].shape[1]:.3f}")
-        table.add_row(name, kind, f"{tau}", f"{loops:g}", *figures, f"{probe(backbone, given.seed, test):.1f}")
+        table.add_row(
+            name, kind, f"{tau}", f"{self_loop_weight:g}", *figures, f"{probe(backbone, given.seed, test):.1f}"
+        )
     Console().print(table)
 
 

@@ -52,16 +52,16 @@ def box_of(mask):
     return [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
 
 
-def mask_cut_reference(features, grid, rounds=2, tau=0.2, *, centre=False, loops=0.0):
-    """Masks (rounds, rows, columns) of one image, and the smallest relative distance of λ2 and λ3 that was met."""
+def mask_cut_reference(features, grid, max_regions=2, tau=0.2, *, centre=False, self_loop_weight=0.0):
+    """Masks (max_regions, rows, columns) of one image, and the smallest relative distance of λ2 and λ3 that was met."""
     graph = affinity_of(features, tau, centre)
     taken = np.zeros(len(graph), dtype=bool)
     masks, gaps = [], []
     previous = np.zeros(grid, dtype=bool)
-    for number in range(rounds):
+    for number in range(max_regions):
         graph[taken, :] = graph[:, taken] = FLOOR
         degree = graph.sum(axis=1)
-        extra = 0 if taken.all() else loops * degree[~taken].mean()
+        extra = 0 if taken.all() else self_loop_weight * degree[~taken].mean()
         _, vector, gap = second_eigenpair(graph, degree + extra * ~taken)
         gaps.append(gap)
         all_alike = (graph[~taken][:, ~taken] > 0.5).all()

@@ -1,4 +1,4 @@
-"""What README and CONTRIBUTING show, done word for word."""
+"""What README, CONTRIBUTING and the tutorials show, done word for word."""
 
 import os
 import re
@@ -72,6 +72,27 @@ def test_the_examples_of_the_readme(tmp_path: Path, backbone_folder: Path, shape
     told = execute((stream + learning + cutting).replace("dino-vits16", str(backbone_folder)), tmp_path)
     assert "'dog': 0." in told
     assert (tmp_path / "tagger" / "learner.safetensors").exists()
+
+
+def test_the_quick_start(tmp_path: Path) -> None:
+    script = "".join(python_blocks("docs/tutorials/quick-start.md"))
+    assert "train=300, test=100" in script
+    told = execute(script.replace("train=300, test=100", f"root='{tmp_path}/toybox', train=24, test=2"), tmp_path)
+    assert "'ball', 'bird'" in told, "the classes of the loaded learner"
+
+
+def test_the_tutorial_on_photos(tmp_path: Path, backbone_folder: Path, shapes: Path) -> None:
+    for name in ("photo.jpg", "robin.jpg"):
+        (tmp_path / name).write_bytes((shapes / "images" / "test-00000.png").read_bytes())
+    stream = "stream = [(['photo.jpg', 'robin.jpg'], [['cup'], ['lamp', 'plant']])]\n"
+    script = stream + "".join(python_blocks("docs/tutorials/tag-your-photos.md"))
+    told = execute(script.replace("dino-vits16", str(backbone_folder)), tmp_path)
+    assert len(told.splitlines()) == 3, "tags, a score with its box, the score of the new tag"
+
+
+def test_the_tutorial_on_a_method_of_your_own(tmp_path: Path) -> None:
+    told = execute("".join(python_blocks("docs/tutorials/add-a-method.md")), tmp_path)
+    assert told == "Coin\n"
 
 
 def python_blocks(document: str) -> list[str]:

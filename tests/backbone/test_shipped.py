@@ -30,6 +30,6 @@ def test_it_is_found_by_its_name_without_a_network(monkeypatch: pytest.MonkeyPat
 def test_its_first_cut_finds_things() -> None:
     scenes = [draw_scene("test", number, seed=3) for number in range(150)]
     images = torch.from_numpy(np.stack([np.asarray(scene.image) for scene in scenes])).permute(0, 3, 1, 2)
-    boxes = Localiser.load("toybox").cut(images, rounds=1).pixel_boxes(128, 128)
+    boxes = Localiser.load("toybox").cut(images, max_regions=1).pixel_boxes(128, 128)
     truths = [np.array([thing.box for thing in scene.things], dtype=float) for scene in scenes]
     assert corloc([some[:1].numpy().astype(float) for some in boxes], truths) >= 0.6

@@ -10,7 +10,7 @@ from cuter.errors import BackboneError
 
 def test_settings_go_by_architecture_then_by_a_general_rule(tiny: Backbone) -> None:
     measured = cut_settings(untrained_vit(32, 16, dim=192, depth=12, heads=3))
-    assert (measured.features, measured.tau, measured.loops) == ("values@6", 0.1, 1.0)
+    assert (measured.features, measured.tau, measured.self_loop_weight) == ("values@6", 0.1, 1.0)
     assert "ViT-Tiny" in measured.origin
     assert cut_settings(tiny).features == "values@1"
     assert "neither" in cut_settings(tiny).origin
@@ -30,7 +30,7 @@ def test_the_backbone_gives_the_features_that_suit_it(backbone_folder: Path) -> 
 
 def test_what_is_given_replaces_what_suits(backbone_folder: Path) -> None:
     settings = Localiser.load(backbone_folder, "queries", tau=0.4, centre=True).settings
-    assert settings == CutSettings("queries", 0.4, centre=True, loops=1.0, origin="given")
+    assert settings == CutSettings("queries", 0.4, centre=True, self_loop_weight=1.0, origin="given")
 
 
 def test_features_that_do_not_exist_are_named(backbone_folder: Path) -> None:
@@ -39,12 +39,12 @@ def test_features_that_do_not_exist_are_named(backbone_folder: Path) -> None:
 
 
 def test_a_cut_is_mask_cut_of_the_features(tiny: Backbone) -> None:
-    localiser = Localiser(tiny, CutSettings("keys", tau=0.1, centre=True, loops=2.0))
+    localiser = Localiser(tiny, CutSettings("keys", tau=0.1, centre=True, self_loop_weight=2.0))
     images = torch.randint(0, 256, (3, 3, 64, 96), dtype=torch.uint8, generator=torch.Generator().manual_seed(0))
     features = localiser.features(images)
     assert features.grid == (8, 12)
-    expected = mask_cut(features.patches, (8, 12), 3, 0.1, centre=True, loops=2.0)
-    regions = localiser.cut(images, rounds=3)
+    expected = mask_cut(features.patches, (8, 12), 3, 0.1, centre=True, self_loop_weight=2.0)
+    regions = localiser.cut(images, max_regions=3)
     assert torch.equal(regions.masks, expected.masks)
     assert regions.pixel_boxes(64, 96).max() <= 96
     assert not features.patches.requires_grad

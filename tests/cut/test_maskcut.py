@@ -30,7 +30,7 @@ def scene(*boxes: tuple[int, int, int, int], grid: tuple[int, int] = (ROWS, COLU
 )
 def test_an_object_is_found_where_it_is(box: tuple[int, int, int, int]) -> None:
     """Neither mirrored (x and y swapped) nor shifted: the object is off centre, longer than wide, on a wide grid."""
-    regions = mask_cut(scene(box), (ROWS, COLUMNS), rounds=1)
+    regions = mask_cut(scene(box), (ROWS, COLUMNS), max_regions=1)
     x1, y1, x2, y2 = box
     expected = torch.zeros(ROWS, COLUMNS, dtype=torch.bool)
     expected[y1:y2, x1:x2] = True
@@ -45,19 +45,19 @@ def test_an_object_is_found_where_it_is(box: tuple[int, int, int, int]) -> None:
 def test_any_grid(grid: tuple[int, int]) -> None:
     rows, columns = grid
     box = (columns // 3, rows // 4, columns // 3 + max(1, columns // 5), rows // 4 + max(1, rows // 2))
-    regions = mask_cut(scene(box, grid=grid), grid, rounds=1)
+    regions = mask_cut(scene(box, grid=grid), grid, max_regions=1)
     assert regions.boxes[0, 0].tolist() == list(box)
 
 
 def test_the_second_round_finds_the_second_object() -> None:
     left, right = (1, 1, 5, 8), (9, 2, 14, 5)
-    regions = mask_cut(scene(left, right), (ROWS, COLUMNS), rounds=2)
+    regions = mask_cut(scene(left, right), (ROWS, COLUMNS), max_regions=2)
     assert sorted(map(tuple, regions.boxes[0].tolist())) == sorted([left, right])
     assert not (regions.masks[0, 0] & regions.masks[0, 1]).any()
 
 
 def test_a_third_round_finds_nothing_more_in_two_objects() -> None:
-    regions = mask_cut(scene((1, 1, 5, 8), (9, 2, 14, 5)), (ROWS, COLUMNS), rounds=3)
+    regions = mask_cut(scene((1, 1, 5, 8), (9, 2, 14, 5)), (ROWS, COLUMNS), max_regions=3)
     assert regions.found[0].tolist() == [True, True, False]
     assert regions.boxes[0, 2].tolist() == [0, 0, 0, 0]
     assert regions.seeds[0, 2] == -1
@@ -70,7 +70,7 @@ def test_only_the_piece_with_the_seed_is_taken() -> None:
     one, other = (1, 1, 4, 4), (10, 5, 13, 8)
     features = scene(one)
     features[0].unflatten(0, (ROWS, COLUMNS))[5:8, 10:13] = features[0].unflatten(0, (ROWS, COLUMNS))[1:4, 1:4]
-    regions = mask_cut(features, (ROWS, COLUMNS), rounds=1)
+    regions = mask_cut(features, (ROWS, COLUMNS), max_regions=1)
     assert tuple(regions.boxes[0, 0].tolist()) in (one, other)
 
 
@@ -87,7 +87,7 @@ def test_what_holds_three_corners_is_background() -> None:
 def test_a_later_region_of_one_patch_is_dropped() -> None:
     grid = (14, 14)
     features = scene((2, 2, 8, 9), (11, 11, 12, 12), grid=grid)
-    assert mask_cut(features, grid, rounds=2, loops=1.0).found[0].tolist() == [True, False]
+    assert mask_cut(features, grid, max_regions=2, self_loop_weight=1.0).found[0].tolist() == [True, False]
 
 
 @settings(max_examples=25)
@@ -96,18 +96,20 @@ def test_a_later_region_of_one_patch_is_dropped() -> None:
     grid=st.sampled_from([(5, 7), (14, 14), (9, 16)]),
     tau=st.sampled_from([-0.1, 0.0, 0.2]),
     centre=st.booleans(),
-    loops=st.sampled_from([0.0, 1.0]),
+    self_loop_weight=st.sampled_from([0.0, 1.0]),
 )
 def test_masks_are_those_of_the_exact_reference(
-    seed: int, grid: tuple[int, int], tau: float, centre: bool, loops: float
+    seed: int, grid: tuple[int, int], tau: float, centre: bool, self_loop_weight: float
 ) -> None:
     generator = torch.Generator().manual_seed(seed)
     smooth = torch.randn(3, 4, *grid, generator=generator)
     smooth = torch.nn.functional.avg_pool2d(smooth, 5, stride=1, padding=2)  # neighbours alike, as in photos
     features = smooth.flatten(2).transpose(1, 2)
-    regions = mask_cut(features, grid, 2, tau, centre=centre, loops=loops)
+    regions = mask_cut(features, grid, 2, tau, centre=centre, self_loop_weight=self_loop_weight)
     for index in range(3):
-        expected, gap = mask_cut_reference(features[index].numpy(), grid, 2, tau, centre=centre, loops=loops)
+        expected, gap = mask_cut_reference(
+            features[index].numpy(), grid, 2, tau, centre=centre, self_loop_weight=self_loop_weight
+        )
         if gap > 1e-6:  # closer eigenvalues than that depend on how the floor is rounded
             assert np.array_equal(regions.masks[index].numpy(), expected)
             assert regions.boxes[index].tolist() == [box_of(mask) for mask in expected]
@@ -140,12 +142,12 @@ def test_one_patch_is_no_region() -> None:
 
 
 def test_two_patches() -> None:
-    regions = mask_cut(torch.eye(2)[None], (1, 2), rounds=1)
+    regions = mask_cut(torch.eye(2)[None], (1, 2), max_regions=1)
     assert regions.masks[0, 0].sum() == 1
 
 
 def test_no_images() -> None:
-    regions = mask_cut(torch.empty(0, 144, 5), (ROWS, COLUMNS), rounds=3)
+    regions = mask_cut(torch.empty(0, 144, 5), (ROWS, COLUMNS), max_regions=3)
     assert regions.masks.shape == (0, 3, ROWS, COLUMNS)
     assert regions.boxes.shape == (0, 3, 4)
     assert regions.scores.shape == regions.seeds.shape == regions.exact.shape == (0, 3)
@@ -166,9 +168,9 @@ def test_features_that_are_no_numbers_are_refused_with_the_image(bad: float) -> 
         (torch.zeros(2, 12, 3), (0, 0), {}, "grid of 0 × 0"),
         (torch.zeros(12, 3), (3, 4), {}, "shape"),
         (torch.zeros(2, 12, 3, dtype=torch.long), (3, 4), {}, "floats"),
-        (torch.zeros(2, 12, 3), (3, 4), {"rounds": 0}, "rounds must be at least 1"),
+        (torch.zeros(2, 12, 3), (3, 4), {"max_regions": 0}, "max_regions must be at least 1"),
         (torch.zeros(2, 12, 3), (3, 4), {"tau": 1.5}, "tau is a cosine"),
-        (torch.zeros(2, 12, 3), (3, 4), {"loops": -1.0}, "loops"),
+        (torch.zeros(2, 12, 3), (3, 4), {"self_loop_weight": -1.0}, "self_loop_weight"),
         (torch.zeros(2, 12, 3), (3, 4), {"floor": 0.0}, "floor"),
     ],
 )

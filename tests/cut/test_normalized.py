@@ -24,14 +24,14 @@ def blocks(sizes: list[int], between: float, seed: int, n_graphs: int = 1) -> to
 
 
 @settings(max_examples=15)
-@given(seed=st.integers(0, 10_000), loops=st.sampled_from([0.0, 1.0]), first=st.integers(10, 90))
-def test_partition_and_value_are_those_of_scipy(seed: int, loops: float, first: int) -> None:
+@given(seed=st.integers(0, 10_000), self_loop_weight=st.sampled_from([0.0, 1.0]), first=st.integers(10, 90))
+def test_partition_and_value_are_those_of_scipy(seed: int, self_loop_weight: float, first: int) -> None:
     n = SMALL + 40
     graphs = blocks([first, n - first], 0.2, seed, 3)
-    pairs = normalized_cut(graphs, loops=loops)
+    pairs = normalized_cut(graphs, self_loop_weight=self_loop_weight)
     for graph, value, vector in zip(graphs.double().numpy(), pairs.values, pairs.vectors, strict=True):
         degree = graph.sum(axis=1)
-        expected_value, expected, _ = second_eigenpair(graph, degree + loops * degree.mean())
+        expected_value, expected, _ = second_eigenpair(graph, degree + self_loop_weight * degree.mean())
         expected = expected * np.sign(expected[np.abs(expected).argmax()])
         assert value.item() == pytest.approx(expected_value, abs=1e-5)
         assert np.array_equal(vector.numpy() > vector.numpy().mean(), expected > expected.mean())
@@ -77,7 +77,7 @@ def test_nearly_equal_eigenvalues_are_told_apart() -> None:
 
 
 def irregular(kind: str, seed: int) -> torch.Tensor:
-    """Graphs that are nothing like photos: without loops, with nodes that hang on themselves, sparse."""
+    """Graphs that are nothing like photos: without self_loop_weight, with nodes that hang on themselves, sparse."""
     generator = np.random.default_rng(seed)
     n = int(generator.integers(100, 220))
     graph = np.full((n, n), 1e-5)
@@ -187,9 +187,9 @@ def test_a_relabelled_graph_gives_the_relabelled_cut() -> None:
 
 
 def test_loops_give_every_node_weight() -> None:
-    """A hub of few nodes with many links outweighs the others in a normalised cut; loops even that out."""
+    """A hub of few nodes with many links outweighs the others in a normalised cut; self_loop_weight even that out."""
     graphs = blocks([40, SMALL], 0.3, 8)
-    plain, even = (normalized_cut(graphs, loops=loops).vectors for loops in (0.0, 1e6))
+    plain, even = (normalized_cut(graphs, self_loop_weight=self_loop_weight).vectors for self_loop_weight in (0.0, 1e6))
     ratio = second_eigenpairs(graphs, lambda degree, _: torch.ones_like(degree)).vectors
     assert not torch.allclose(plain / plain.norm(), even / even.norm(), atol=1e-4)
     torch.testing.assert_close(even / even.norm(), ratio / ratio.norm(), atol=1e-3, rtol=0)
@@ -200,7 +200,7 @@ def test_nodes_without_links_get_no_loop() -> None:
     without = torch.zeros(1, graphs.shape[1], dtype=torch.bool)
     without[0, :5] = True
     graphs.masked_fill_(without.unsqueeze(1) | without.unsqueeze(2), 1e-5)
-    sides = normalized_cut(graphs, loops=1.0, without=without).vectors[0, 5:] > 0
+    sides = normalized_cut(graphs, self_loop_weight=1.0, without=without).vectors[0, 5:] > 0
     assert sides[:35].all() != sides[35:].all()
     assert len(sides[:35].unique()) == len(sides[35:].unique()) == 1
 

@@ -13,7 +13,7 @@ from cuter.backbone.families import build, make_config
 from cuter.backbone.preprocessing import Preprocessing
 from cuter.cut import CutSettings, Localiser
 from cuter.errors import ConfigError
-from cuter.learn.keepers import WantedVectors
+from cuter.learn.keepers import RequiredVectors
 from cuter.learn.keepers.cut_outs import NO_PLACE, NO_REGION, OUTCOMES, WHOLE_IMAGE, Boxes, CutOuts, Patches
 from cuter.learn.keepers.selection import KEPT, OTHER_LABEL, relative_to_image
 from cuter.learn.learner import Learner
@@ -24,7 +24,7 @@ from cuter.memory import Item
 from cuter.stream.batch import Batch
 
 NAMES = ["red", "green", "blue"]
-NOTHING_WANTED = WantedVectors(frozenset(), asymmetric_loss)
+NOTHING_WANTED = RequiredVectors(frozenset(), asymmetric_loss)
 COLOURS = torch.eye(3, dtype=torch.uint8) * 255
 
 

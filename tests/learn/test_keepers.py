@@ -7,7 +7,7 @@ import torch
 
 from cuter.backbone import Backbone
 from cuter.errors import ConfigError
-from cuter.learn.keepers.base import WantedVectors, residuals
+from cuter.learn.keepers.base import RequiredVectors, logit_grads
 from cuter.learn.keepers.cut_outs import Boxes, CutOuts
 from cuter.learn.keepers.selection import Candidates, Verdicts
 from cuter.learn.keepers.whole_images import WholeImages
@@ -17,7 +17,7 @@ from cuter.learn.model import View
 from cuter.stream.batch import Batch
 from cuter.stream.resize import resize
 
-BOTH = WantedVectors(frozenset({"embedding", "residual"}), asymmetric_loss)
+BOTH = RequiredVectors(frozenset({"embedding", "logit_grad"}), asymmetric_loss)
 
 
 def images(count: int) -> torch.Tensor:
@@ -46,9 +46,9 @@ def test_a_residual_is_the_gradient_of_the_criterion_whether_a_mean_or_a_sum() -
     view = view_of(5, 4)
     labels, known = torch.rand(5, 4) < 0.5, torch.rand(5, 4) < 0.6
     by_hand = (torch.sigmoid(view.logits.detach()) - labels.float()) * known
-    torch.testing.assert_close(residuals(summed_loss, view.logits, labels, known), by_hand)
-    wants = WantedVectors(frozenset({"residual"}), lambda *rows: summed_loss(*rows) / len(rows[0]))
-    torch.testing.assert_close(wants(view, labels, known)["residual"], by_hand)
+    torch.testing.assert_close(logit_grads(summed_loss, view.logits, labels, known), by_hand)
+    required = RequiredVectors(frozenset({"logit_grad"}), lambda *rows: summed_loss(*rows) / len(rows[0]))
+    torch.testing.assert_close(required(view, labels, known)["logit_grad"], by_hand)
 
 
 def test_a_learner_describes_items_by_its_own_criterion(tiny: Backbone) -> None:
@@ -59,7 +59,7 @@ def test_a_learner_describes_items_by_its_own_criterion(tiny: Backbone) -> None:
             "gss", backbone=copy.deepcopy(tiny), device="cpu", class_reduction=reduction, augment="none"
         )
         one.observe(Batch.of(images(3), [["a"], ["b"], []], known=["a", "b"]))
-        found.append(torch.stack([item.tensors()["residual"] for item in one.memory.items]))
+        found.append(torch.stack([item.tensors()["logit_grad"] for item in one.memory.items]))
     torch.testing.assert_close(found[1], 2 * found[0])
 
 
@@ -67,27 +67,27 @@ def test_a_residual_does_not_depend_on_the_rest_of_the_batch() -> None:
     view = view_of(5, 4)
     labels, known = torch.rand(5, 4) < 0.5, torch.rand(5, 4) < 0.6
     known[2] = False
-    found = residuals(asymmetric_loss, view.logits, labels, known)
+    found = logit_grads(asymmetric_loss, view.logits, labels, known)
     for row in range(5):
         torch.testing.assert_close(found[row], own_gradient(view.logits[row], labels[row], known[row]))
     assert not found.requires_grad
     assert (found[~known] == 0).all()
-    assert residuals(asymmetric_loss, view.logits[:, :0], labels[:, :0], known[:, :0]).shape == (5, 0)
-    assert residuals(asymmetric_loss, view.logits[:0], labels[:0], known[:0]).shape == (0, 4)
+    assert logit_grads(asymmetric_loss, view.logits[:, :0], labels[:, :0], known[:, :0]).shape == (5, 0)
+    assert logit_grads(asymmetric_loss, view.logits[:0], labels[:0], known[:0]).shape == (0, 4)
 
 
 def test_whole_images_come_with_what_is_wanted() -> None:
     batch = Batch.of(images(3), [["a"], ["b"], []], known=["a", "b", "c"])
     view = view_of(3, 3)
-    nothing = WantedVectors(frozenset(), asymmetric_loss)
+    nothing = RequiredVectors(frozenset(), asymmetric_loss)
     assert {*WholeImages(nothing)(batch, view).items[0].tensors()} == {"image", "labels", "known"}
     for row, item in enumerate(WholeImages(BOTH)(batch, view).items):
         tensors = item.tensors()
         assert torch.equal(tensors["embedding"], view.embedding[row].detach())
-        torch.testing.assert_close(tensors["residual"], own_gradient(view.logits[row], item.labels, item.known))
+        torch.testing.assert_close(tensors["logit_grad"], own_gradient(view.logits[row], item.labels, item.known))
         assert not tensors["embedding"].requires_grad
-    (first, *_) = WholeImages(WantedVectors(frozenset({"embedding"}), asymmetric_loss))(batch, view).items
-    assert first.residual is None
+    (first, *_) = WholeImages(RequiredVectors(frozenset({"embedding"}), asymmetric_loss))(batch, view).items
+    assert first.logit_grad is None
 
 
 def test_cut_outs_come_with_what_their_own_forward_says(tiny: Backbone) -> None:
@@ -106,10 +106,10 @@ def test_cut_outs_come_with_what_their_own_forward_says(tiny: Backbone) -> None:
         seen = one.model(torch.cat([resize(crop, 32) for crop in crops]))
     for row, item in enumerate(kept):
         assert item.known.tolist() == [True, True, False]
-        residual = own_gradient(seen.logits[row], item.labels, torch.ones(3, dtype=torch.bool))
-        torch.testing.assert_close(item.tensors()["residual"], residual)
+        logit_grad = own_gradient(seen.logits[row], item.labels, torch.ones(3, dtype=torch.bool))
+        torch.testing.assert_close(item.tensors()["logit_grad"], logit_grad)
         torch.testing.assert_close(item.tensors()["embedding"], seen.embedding[row])
-        assert residual.abs().min() > 0
+        assert logit_grad.abs().min() > 0
 
 
 def test_a_fallback_image_comes_with_vectors_too(tiny: Backbone) -> None:
@@ -119,7 +119,7 @@ def test_a_fallback_image_comes_with_vectors_too(tiny: Backbone) -> None:
     one = Learner.create("cuter", backbone=tiny, device="cpu", memory="gradient")
     one.keeper.select = none
     one.observe(Batch.of(images(2), [["a"], ["b"]]))
-    assert [len(item.tensors()["residual"]) for item in one.memory.items] == [2, 2]
+    assert [len(item.tensors()["logit_grad"]) for item in one.memory.items] == [2, 2]
 
 
 @pytest.mark.parametrize("keeper", ["whole-images", "cut-outs"])
@@ -159,7 +159,7 @@ def test_replay_renews_vectors_and_only_those_that_are_wanted(tiny: Backbone) ->
             assert not torch.equal(item.tensors()["embedding"], before[item.id].tensors()["embedding"])
             assert torch.equal(item.image, before[item.id].image)
             if memory == "gradient":
-                assert len(item.tensors()["residual"]) == 2, "an old image says of the new class that it is absent"
+                assert len(item.tensors()["logit_grad"]) == 2, "an old image says of the new class that it is absent"
 
 
 def test_the_power_reaches_the_policy_or_is_refused(tiny: Backbone) -> None:

@@ -179,7 +179,7 @@ def test_cut_finds_what_a_localiser_would_and_changes_nothing(tiny: Backbone) ->
     before, generator = weights(one), one.generator.get_state()
     regions = one.cut(images, max_regions=1)
     assert regions.grid == (4, 4), "of the size that the backbone takes"
-    expected = Localiser(copy.deepcopy(tiny)).cut(resize(images, 32), rounds=1)
+    expected = Localiser(copy.deepcopy(tiny)).cut(resize(images, 32), max_regions=1)
     assert torch.equal(regions.boxes, expected.boxes)
     assert torch.equal(weights(one), before)
     assert torch.equal(one.generator.get_state(), generator)

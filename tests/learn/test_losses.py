@@ -80,7 +80,7 @@ def test_nothing_known_costs_nothing() -> None:
     ("score", "probability"), [(0.5, 0.036), (0.55, 0.064), (0.7, 0.263), (0.8, 0.503), (0.9, 0.757)]
 )
 def test_what_a_score_means(score: float, probability: float) -> None:
-    """The score at which the loss comes to rest, for a class that is there with this probability (docs/cuter.md)."""
+    """The score at which the loss is minimal for a class with this probability (docs/explanation/cuter.md)."""
     logit = torch.logit(torch.tensor([[score]], dtype=torch.float64)).requires_grad_()
     known = torch.ones(1, 1, dtype=torch.bool)
     there, absent = (asymmetric_loss(logit, torch.tensor([[answer]]), known) for answer in (True, False))

@@ -10,7 +10,7 @@ from cuter.backbone import Backbone
 from cuter.cut import Localiser, crop
 from cuter.learn.heads import LinearHead
 from cuter.learn.heads.prototypes import Prototypes
-from cuter.learn.keepers import KEEPERS, Keeper, WantedVectors
+from cuter.learn.keepers import KEEPERS, Keeper, RequiredVectors
 from cuter.learn.keepers.selection import Candidates
 from cuter.learn.learner import Learner
 from cuter.learn.losses import asymmetric_loss
@@ -34,7 +34,7 @@ def memory_with(counts: list[int]) -> Memory:
 
 
 def keeper_of(settings: LearnerSettings, backbone: Backbone, counts: list[int]) -> Keeper:
-    vectors = WantedVectors(frozenset(), asymmetric_loss)
+    vectors = RequiredVectors(frozenset(), asymmetric_loss)
     return KEEPERS[settings.keeper.kind].create(settings.keeper, Model(backbone), memory_with(counts), vectors)
 
 
@@ -96,7 +96,7 @@ def test_cut_outs_are_those_that_a_localiser_finds(tiny: Backbone) -> None:
     one = Learner.create("cuter-boxes", backbone=tiny, device="cpu", localiser={"max_regions": 3}, augment="none")
     step = one.observe(Batch.of(images(), [["thing"]] * 4))
     assert sum(step.selection.values()) - step.selection["whole image"] == 12, "three regions of each image"
-    expected = [region for found in crop(images(), before.cut(images(), rounds=3)) for region in found]
+    expected = [region for found in crop(images(), before.cut(images(), max_regions=3)) for region in found]
     kept = [item.image for item in one.memory.sample(100) if item.image.shape != images()[0].shape]
     assert kept
     assert all(any(torch.equal(image, region) for region in expected) for image in kept)

@@ -260,7 +260,8 @@ def test_automatic_half_precision_changes_nothing(name: str) -> None:
 
 
 # What descent on each form does to the Fiedler value of patches of two kinds that have much in common. It must fall for
-# its own form; that it falls or rises for the others is so for images like these. Real ones: docs/regularisers.md.
+# its own form; that it falls or rises for the others is so for images like these. Real ones:
+# docs/explanation/regularisers.md.
 FIEDLER_FALLS = {
     "sparse": True,
     "smooth": False,

@@ -1,4 +1,4 @@
-"""NsCE's terms, written out with loops."""
+"""NsCE's terms, written out with self_loop_weight."""
 
 import math
 

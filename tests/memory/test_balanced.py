@@ -43,7 +43,7 @@ def filled(counts: dict[int, int], room: int = 0, seed: int = 0) -> Balanced:
 def test_the_probability_to_enter_a_full_memory(labels: set[int], probability: float) -> None:
     memory = filled({0: 8, 1: 2, 2: 5, -1: 4})
     repeats = 2000
-    entered = sum(memory.admits(item(labels)) for _ in range(repeats))
+    entered = sum(memory.accepts(item(labels)) for _ in range(repeats))
     assert abs(entered - repeats * probability) <= 4.5 * math.sqrt(repeats * probability * (1 - probability))
 
 

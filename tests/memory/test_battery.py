@@ -40,7 +40,7 @@ def item(number: int, height: int = 4, width: int = 4, classes: int = 3, labels:
         torch.ones(classes, dtype=torch.bool),
         f"item {number}",
         embedding=embedding,
-        residual=torch.where(given, -pull, pull),
+        logit_grad=torch.where(given, -pull, pull),
     )
 
 
@@ -254,12 +254,12 @@ def test_items_do_not_keep_their_batch_alive(policy: str, codec: str) -> None:
     batch[1:] = 7
     memory = make(policy, 1000, codec=codec)
     known, vectors = torch.ones(2, 1, dtype=torch.bool), torch.ones(2, 5)
-    memory.offer([Item(batch[0], known[0], known[1], "a", embedding=vectors[0], residual=vectors[1])])
+    memory.offer([Item(batch[0], known[0], known[1], "a", embedding=vectors[0], logit_grad=vectors[1])])
     (kept,) = memory.items
     before = memory.sample(1)[0].image.clone()
     assert kept.image.untyped_storage().nbytes() == kept.image.numel() <= 48
     assert all(tensor.untyped_storage().nbytes() == tensor.nbytes for tensor in kept.tensors().values())
-    assert kept.tensors().keys() == {"image", "labels", "known", "embedding", "residual"}
+    assert kept.tensors().keys() == {"image", "labels", "known", "embedding", "logit_grad"}
     batch.zero_()
     assert torch.equal(memory.sample(1)[0].image, before)
 
@@ -288,9 +288,9 @@ def test_a_label_space_that_grows(policy: str, size: int) -> None:
         drawn = memory.sample(6)
         if drawn:
             absent = [torch.nn.functional.pad(~one.labels, (0, columns - len(one.labels)), value=1) for one in drawn]
-            residual = torch.stack(absent).float() - 0.5
-            memory.refresh(drawn, {"embedding": torch.rand(len(drawn), 6), "residual": residual})
-        memory.offer([replace(one, known=known, residual=one.tensors()["residual"] * known) for one in batch])
+            logit_grad = torch.stack(absent).float() - 0.5
+            memory.refresh(drawn, {"embedding": torch.rand(len(drawn), 6), "logit_grad": logit_grad})
+        memory.offer([replace(one, known=known, logit_grad=one.tensors()["logit_grad"] * known) for one in batch])
         assert memory.pixels <= memory.budget
     assert len(memory) == 18
     assert len(memory.counts()) == 6
@@ -302,7 +302,7 @@ def test_items_of_which_nothing_is_known(policy: str) -> None:
     memory = make(policy, 160)
     for number in range(40):
         nothing = torch.zeros(3, dtype=torch.bool)
-        memory.offer([replace(item(number, labels=set()), known=nothing, residual=torch.zeros(3))])
+        memory.offer([replace(item(number, labels=set()), known=nothing, logit_grad=torch.zeros(3))])
     assert len(memory) == 10
     assert memory.counts().tolist() == [0, 0, 0]
     assert len(memory.sample_evenly(4)) == 4
@@ -332,11 +332,11 @@ def test_vectors_are_renewed_for_what_was_drawn_whatever_was_drawn_since(policy:
         drawn = names(first)
         others = {kept.id: kept for kept in memory.items if kept.id not in drawn}
         rows = torch.rand(4, 6)
-        memory.refresh(first, {"embedding": rows, "residual": -rows})
+        memory.refresh(first, {"embedding": rows, "logit_grad": -rows})
         for kept in memory.items:
             if kept.id in drawn:
                 assert torch.equal(kept.tensors()["embedding"], rows[drawn.index(kept.id)])
-                assert torch.equal(kept.tensors()["residual"], -rows[drawn.index(kept.id)])
+                assert torch.equal(kept.tensors()["logit_grad"], -rows[drawn.index(kept.id)])
                 assert kept.tensors()["embedding"].untyped_storage().nbytes() == 4 * 6, "the batch is not kept alive"
             else:
                 assert kept is others[kept.id]
@@ -358,11 +358,11 @@ def test_what_has_left_its_slot_is_not_renewed(policy: str, codec: str) -> None:
         assert torch.equal(memory.items[1].tensors()["embedding"], moved)
 
 
-@pytest.mark.parametrize("policy", [name for name in MEMORIES if MEMORIES[name].wants])
+@pytest.mark.parametrize("policy", [name for name in MEMORIES if MEMORIES[name].required_vectors])
 def test_items_without_the_vectors_that_a_policy_needs_are_refused(policy: str) -> None:
     memory = make(policy, 160)
     memory.offer([item(0)])
-    for missing in MEMORIES[policy].wants:
+    for missing in MEMORIES[policy].required_vectors:
         with pytest.raises(BatchError, match=f"needs items that come with: .*{missing}"):
             memory.offer([item(1), replace(item(2), **{missing: None})])
     assert content(memory) == ["item 0"]

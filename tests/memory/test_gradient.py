@@ -9,16 +9,16 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from cuter.learn.heads import LinearHead
-from cuter.learn.keepers.base import residuals
+from cuter.learn.keepers.base import logit_grads
 from cuter.learn.losses import asymmetric_loss
 from cuter.memory import Item
 from cuter.memory.gradient import FIRST_SCORE, GradientDiversity, HeadGradients
 
 
-def item(embedding: Tensor, residual: Tensor, name: str = "", pixels: int = 1) -> Item:
-    labels = torch.ones(len(residual), dtype=torch.bool)
+def item(embedding: Tensor, logit_grad: Tensor, name: str = "", pixels: int = 1) -> Item:
+    labels = torch.ones(len(logit_grad), dtype=torch.bool)
     return Item(
-        torch.zeros(3, 1, pixels, dtype=torch.uint8), labels, labels, name, embedding=embedding, residual=residual
+        torch.zeros(3, 1, pixels, dtype=torch.uint8), labels, labels, name, embedding=embedding, logit_grad=logit_grad
     )
 
 
@@ -53,13 +53,13 @@ def test_closed_form_gradients_are_those_of_autograd(head: LinearHead) -> None:
     embedding = torch.randn(6, 8)
     labels, known = torch.rand(6, 5) < 0.4, torch.rand(6, 5) < 0.7
     known[4] = False  # nothing is known of one of them
-    residual = residuals(asymmetric_loss, head.logits(embedding), labels, known)
-    items = [item(e, r) for e, r in zip(embedding, residual, strict=True)]
+    logit_grad = logit_grads(asymmetric_loss, head.logits(embedding), labels, known)
+    items = [item(e, r) for e, r in zip(embedding, logit_grad, strict=True)]
     exact = torch.stack([weight_gradient(head, embedding[[n]], labels[[n]], known[[n]]) for n in range(6)])
     closed = HeadGradients(items, columns=5)
     torch.testing.assert_close(closed.products(closed).float(), exact @ exact.T)
     torch.testing.assert_close(closed.lengths().float(), exact.norm(dim=1))
-    built = residual.unsqueeze(2) * embedding.unsqueeze(1)
+    built = logit_grad.unsqueeze(2) * embedding.unsqueeze(1)
     torch.testing.assert_close(built.flatten(1), exact)
     assert exact[4].norm() == 0
 
@@ -68,8 +68,8 @@ def test_the_score_is_the_largest_cosine_with_a_batch_of_memory(head: LinearHead
     """Thirty items are three batches of ten; the cosines come from autograd on whole batches."""
     embedding = torch.randn(34, 8)
     labels, known = torch.rand(34, 5) < 0.4, torch.ones(34, 5, dtype=torch.bool)
-    residual = residuals(asymmetric_loss, head.logits(embedding), labels, known)
-    items = [item(e, r, str(n)) for n, (e, r) in enumerate(zip(embedding, residual, strict=True))]
+    logit_grad = logit_grads(asymmetric_loss, head.logits(embedding), labels, known)
+    items = [item(e, r, str(n)) for n, (e, r) in enumerate(zip(embedding, logit_grad, strict=True))]
     memory = make(30)
     memory.offer(items[:30])
     order = torch.randperm(30, generator=torch.Generator().manual_seed(5)).split(10)
@@ -124,7 +124,7 @@ def test_who_leaves_is_drawn_by_scores() -> None:
     memory = make(4)
     memory.offer([pointing(0, str(number)) for number in range(4)])
     memory.scores[:] = type(memory.scores)("d", [-0.5, 0.0, 0.25, 0.5])
-    drawn = Counter(memory.victim() for _ in range(4000))
+    drawn = Counter(memory.choose_eviction() for _ in range(4000))
     weights = [(score + 0.5) / 1.01 for score in memory.scores]
     for slot, weight in enumerate(weights):
         share = weight / sum(weights)
@@ -134,7 +134,7 @@ def test_who_leaves_is_drawn_by_scores() -> None:
 def test_where_all_scores_are_equal_anyone_may_leave() -> None:
     memory = make(4)
     memory.offer([pointing(0, str(number)) for number in range(4)])
-    assert {memory.victim() for _ in range(100)} == {0, 1, 2, 3}
+    assert {memory.choose_eviction() for _ in range(100)} == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize(("held", "new"), [(0.5, -0.5), (0.0, 0.0), (-0.8, 0.2)])

@@ -39,7 +39,7 @@ def test_how_often_an_item_enters(labels: tuple[int, ...]) -> None:
         w / sum(weights) * min(1, len(memory) * n[label] ** POWER / total / n[label])
         for label, w in zip(labels, weights, strict=True)
     )
-    entered = np.mean([memory.admits(item(*labels)) for _ in range(3000)])
+    entered = np.mean([memory.accepts(item(*labels)) for _ in range(3000)])
     assert entered == pytest.approx(expected, abs=4.5 * 0.5 / math.sqrt(3000))
 
 
@@ -73,7 +73,7 @@ def test_who_leaves_by_brute_force(power: float) -> None:
         best = [slot for slot in most if left[slot] < min(left.values()) + 1e-9]
         for slot in best:
             expected[slot] += chance / len(best)
-    draws = Counter(memory.victim() for _ in range(1500))
+    draws = Counter(memory.choose_eviction() for _ in range(1500))
     assert sum(expected.values()) == pytest.approx(1)
     for slot, chance in expected.items():
         assert abs(draws[slot] - 1500 * chance) <= 4.5 * math.sqrt(1500 * chance * (1 - chance)) + 1e-6

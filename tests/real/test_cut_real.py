@@ -19,7 +19,7 @@ IMAGES = {"vit-tiny-patch16-224": 100, "dinov2-small": 60}  # the weaker needs m
 
 @pytest.fixture(scope="module", params=IMAGES)
 def cuts(request: pytest.FixtureRequest, shared: Path, voc: Dataset):
-    """Features, regions of two rounds and true boxes of VOC test images."""
+    """Features, regions of two max_regions and true boxes of VOC test images."""
     localiser = Localiser.load(shared / "weights" / request.param)
     samples = voc.test[: IMAGES[request.param]]
     batches = [
@@ -31,11 +31,11 @@ def cuts(request: pytest.FixtureRequest, shared: Path, voc: Dataset):
     return localiser.settings, patches, grid, regions, samples
 
 
-def plain_first_box(features: np.ndarray, grid: tuple[int, int], tau: float, loops: float) -> list[int]:
+def plain_first_box(features: np.ndarray, grid: tuple[int, int], tau: float, self_loop_weight: float) -> list[int]:
     """The first round by the letter, without a rule for ties: sign, peak and mean as floating point has them."""
     graph = affinity_of(features, tau)
     degree = graph.sum(axis=1)
-    mass = np.diag(degree + loops * degree.mean())
+    mass = np.diag(degree + self_loop_weight * degree.mean())
     vector = scipy.linalg.eigh(np.diag(degree) - graph, mass, subset_by_index=[1, 1])[1][:, 0]
     vector = vector * np.sign(vector[np.abs(vector).argmax()])
     foreground, seed = (vector > vector.mean()).reshape(grid), vector.argmax()
@@ -50,9 +50,11 @@ def test_boxes_are_those_of_the_exact_solver(cuts) -> None:
     boxes = torch.cat([part.boxes for part in regions]).numpy()
     same, same_first, degenerate = [], [], 0
     for features, found in zip(patches.numpy(), boxes, strict=True):
-        masks, gap = mask_cut_reference(features, grid, 2, settings.tau, centre=settings.centre, loops=settings.loops)
+        masks, gap = mask_cut_reference(
+            features, grid, 2, settings.tau, centre=settings.centre, self_loop_weight=settings.self_loop_weight
+        )
         same.append(np.array_equal(found, [box_of(mask) for mask in masks]))
-        same_first.append(found[0].tolist() == plain_first_box(features, grid, settings.tau, settings.loops))
+        same_first.append(found[0].tolist() == plain_first_box(features, grid, settings.tau, settings.self_loop_weight))
         degenerate += gap <= 1e-9
     exact = torch.cat([part.exact for part in regions]).float().mean(dim=0)
     print(

@@ -102,7 +102,7 @@ def test_figures_of_cuts_in_images_that_are_not_square(voc: Path, tmp_path: Path
         ["weaker", "good", "weak"],
         load_dataset("voc", voc),
         out,
-        rounds=1,
+        max_regions=1,
         progress=lambda done, total: seen.append((done, total)),
         say=told.append,
     )
@@ -119,14 +119,14 @@ def test_figures_of_cuts_in_images_that_are_not_square(voc: Path, tmp_path: Path
     assert report["reference"] == {"whole image": 0, "centre": 0}
     assert report["spearman"]["ap50"] == pytest.approx(-math.sqrt(3) / 2)  # ranks 1, 2, 3 against 3, 1½, 1½
     assert seen[-1] == (18, 18)
-    assert told[1] == "2/3  good: keys, tau 0.9, not centred, loops 0 (given)"
+    assert told[1] == "2/3  good: keys, tau 0.9, not centred, self_loop_weight 0 (given)"
     files = {"assessment.json", "assessment.md", "fiedler-ap50.png"}
     sheets = {"contact-sheet-1-weaker.png", "contact-sheet-2-good.png", "contact-sheet-3-weak.png"}
     assert {file.name for file in out.iterdir()} == files | sheets
 
 
 def test_the_tables(voc: Path, tmp_path: Path) -> None:
-    report = assess(["good", "weak"], load_dataset("voc", voc), tmp_path / "out", rounds=1)
+    report = assess(["good", "weak"], load_dataset("voc", voc), tmp_path / "out", max_regions=1)
     lines = (tmp_path / "out" / "assessment.md").read_text().splitlines()
     assert lines[0] == "# 6 images of voc, train split"
     assert lines[4] == "| good | keys | 0.3679 (0.3679 – 0.3679) | 100.0 | 100.0 |"
@@ -154,7 +154,7 @@ def test_reference_boxes_scale_with_the_image(tmp_path: Path) -> None:
 
 
 def test_true_boxes_and_cuts_are_on_the_contact_sheet(voc: Path, tmp_path: Path) -> None:
-    assess(["good"], load_dataset("voc", voc), tmp_path / "out", rounds=1)
+    assess(["good"], load_dataset("voc", voc), tmp_path / "out", max_regions=1)
     with Image.open(tmp_path / "out" / "contact-sheet-1-good.png") as sheet:
         pixels = np.asarray(sheet.convert("RGB")).astype(int)
     blue = (pixels[..., 2] > 150) & (pixels[..., 0] < 60)

@@ -88,7 +88,7 @@ def test_batches_do_not_mix_images_up(tmp_path: Path, localiser: Localiser) -> N
         image.paste(RED, (column * image.width // 4, 20, (column + 1) * image.width // 4, 40))
         paths.append(tmp_path / f"{number}.png")
         image.save(paths[-1])
-    report = cut_photos(paths, tmp_path / "out", localiser, rounds=1)
+    report = cut_photos(paths, tmp_path / "out", localiser, max_regions=1)
     for number, image in enumerate(report["images"]):
         x1, y1, _, y2 = image["regions"][0]["box"]
         assert (image["image"], image["width"]) == (str(paths[number]), 40 + number)
@@ -109,11 +109,11 @@ def test_a_place_that_cannot_be_written_is_told(photo: Path, localiser: Localise
 
 def test_a_failure_leaves_no_empty_folder(photo: Path, tmp_path: Path, localiser: Localiser) -> None:
     with pytest.raises(BatchError, match="rounds must be at least 1"):
-        cut_photos([photo], tmp_path / "out", localiser, rounds=0)
+        cut_photos([photo], tmp_path / "out", localiser, max_regions=0)
     assert not (tmp_path / "out").exists()
     (tmp_path / "mine").mkdir()
     with pytest.raises(BatchError, match="rounds must be at least 1"):
-        cut_photos([photo], tmp_path / "mine", localiser, rounds=0)
+        cut_photos([photo], tmp_path / "mine", localiser, max_regions=0)
     assert (tmp_path / "mine").exists()
 
 
@@ -128,7 +128,7 @@ def test_many_images_take_several_sheets(
 
 def test_the_cut_of_a_real_backbone(tiny: Backbone, shapes: Path, tmp_path: Path) -> None:
     paths = find_images([shapes / "images"])[:3]
-    report = cut_photos(paths, tmp_path / "out", Localiser(tiny), rounds=2)
+    report = cut_photos(paths, tmp_path / "out", Localiser(tiny), max_regions=2)
     assert len(report["images"]) == 3
     for image in report["images"]:
         for region in image["regions"]:
@@ -149,11 +149,11 @@ def test_images_of_a_folder(tmp_path: Path) -> None:
 
 def test_no_image_takes_the_files_of_another() -> None:
     paths = [Path(name) for name in ("a.jpg", "x/a.png", "A.gif", "a-1.jpg", "a_2.jpg", "contact-sheet.jpg", "b.jpg")]
-    names = file_names(paths, rounds=2, taken=["contact-sheet"])
+    names = file_names(paths, max_regions=2, taken=["contact-sheet"])
     assert names == ["a", "a_2", "A_3", "a-1_2", "a_2_2", "contact-sheet_2", "b"]
     files = [f"{name}{end}".lower() for name in names for end in ("", "-1", "-2")]
     assert len(set(files) - {"contact-sheet"}) == len(files)
 
 
 def test_the_summary_tells_why_these_settings(localiser: Localiser) -> None:
-    assert cut_summary(localiser) == "red-or-not: keys, tau 0.2, not centred, loops 0 (given)"
+    assert cut_summary(localiser) == "red-or-not: keys, tau 0.2, not centred, self_loop_weight 0 (given)"

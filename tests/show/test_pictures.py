@@ -109,8 +109,8 @@ def test_the_picture_of_a_cut_shows_photo_eigenvectors_and_crops(size: tuple[int
     image = Image.new("RGB", size, GREY)
     box = (width * 3 // 4, 0, width, -(-height // 4))
     image.paste((255, 0, 0), box)
-    rounds = [cutout(box), cutout((0, 0, 0, 0), number=2, found=False)]
-    picture = cut_picture(image, rounds, "a rather long name of a photo, as cameras and people give them.jpg")
+    max_regions = [cutout(box), cutout((0, 0, 0, 0), number=2, found=False)]
+    picture = cut_picture(image, max_regions, "a rather long name of a photo, as cameras and people give them.jpg")
     assert 640 <= max(picture.size) < 1500
     colours = [colour for _, colour in picture.getcolors(maxcolors=2**24) or []]
     assert (255, 0, 0) in colours  # red without a shade is only in the crop
@@ -121,7 +121,7 @@ def test_the_picture_of_a_cut_shows_photo_eigenvectors_and_crops(size: tuple[int
 def test_a_contact_sheet_is_a_grid() -> None:
     colours = [(10 * number, 0, 0) for number in range(20)]
     cells = [(Image.new("RGB", (240, 120), colour), "x" * 5 * number) for number, colour in enumerate(colours)]
-    sheet = contact_sheet(cells, "title", rounds=2, truths=True)
+    sheet = contact_sheet(cells, "title", max_regions=2, truths=True)
     pixels = np.asarray(sheet)
     packed = pixels @ np.array([2**16, 2**8, 1])
     centres = []

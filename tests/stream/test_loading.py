@@ -8,20 +8,20 @@ from cuter.stream.datasets import load_dataset
 from cuter.stream.images import read_squashed
 from cuter.stream.loading import decode_batches, load_batches
 from cuter.stream.samples import Sample
-from cuter.stream.tasks import Visit, in_batches, make_tasks, plan_stream
+from cuter.stream.tasks import StreamSample, in_batches, make_tasks, plan_stream
 
 
 @pytest.fixture
-def batches(shapes: Path) -> list[list[Visit]]:
+def batches(shapes: Path) -> list[list[StreamSample]]:
     dataset = load_dataset("folder", shapes)
     (visits,) = plan_stream(dataset.train, make_tasks("8", dataset.classes), seed=0)
     return in_batches(visits, 7)
 
 
 @pytest.mark.parametrize("workers", [0, 2])
-def test_batches_come_in_order_with_their_pixels_and_labels(batches: list[list[Visit]], workers: int) -> None:
+def test_batches_come_in_order_with_their_pixels_and_labels(batches: list[list[StreamSample]], workers: int) -> None:
     names = ["circle", "star"]
-    visits = [[Visit(v.sample, frozenset(names)) for v in batch] for batch in batches]
+    visits = [[StreamSample(v.sample, frozenset(names)) for v in batch] for batch in batches]
     loaded = list(load_batches(visits, names, 32, workers=workers))
     assert [item.batch.ids for item in loaded] == [tuple(v.sample.id for v in batch) for batch in batches]
     last, visit = loaded[-1].batch, batches[-1][-1]
@@ -29,7 +29,7 @@ def test_batches_come_in_order_with_their_pixels_and_labels(batches: list[list[V
     assert last.labels[-1].tolist() == [name in visit.sample.labels for name in names]
 
 
-def test_starting_in_the_middle_gives_the_same_batches(batches: list[list[Visit]]) -> None:
+def test_starting_in_the_middle_gives_the_same_batches(batches: list[list[StreamSample]]) -> None:
     names = sorted(batches[0][0].known)
     whole = list(load_batches(batches, names, 32, workers=1))
     rest = list(load_batches(batches, names, 32, workers=1, start=3))
@@ -42,16 +42,16 @@ def test_starting_in_the_middle_gives_the_same_batches(batches: list[list[Visit]
 
 
 @pytest.fixture
-def with_damage(batches: list[list[Visit]], tmp_path: Path) -> list[list[Visit]]:
+def with_damage(batches: list[list[StreamSample]], tmp_path: Path) -> list[list[StreamSample]]:
     broken = tmp_path / "broken.jpg"
     broken.write_bytes(b"not an image")
-    bad = Visit(Sample("bad", broken, frozenset({"star"})), frozenset({"star"}))
-    gone = Visit(Sample("gone", tmp_path / "gone.jpg", frozenset({"star"})), frozenset({"star"}))
+    bad = StreamSample(Sample("bad", broken, frozenset({"star"})), frozenset({"star"}))
+    gone = StreamSample(Sample("gone", tmp_path / "gone.jpg", frozenset({"star"})), frozenset({"star"}))
     return [[batches[0][0], bad, batches[0][1]], [gone]]
 
 
 @pytest.mark.parametrize("workers", [0, 1])
-def test_an_unreadable_image_is_left_out_and_named(with_damage: list[list[Visit]], workers: int) -> None:
+def test_an_unreadable_image_is_left_out_and_named(with_damage: list[list[StreamSample]], workers: int) -> None:
     names = sorted(with_damage[0][0].known)
     first, second = load_batches(with_damage, names, 32, workers=workers)
     assert first.batch.ids == (with_damage[0][0].sample.id, with_damage[0][2].sample.id)
@@ -61,7 +61,7 @@ def test_an_unreadable_image_is_left_out_and_named(with_damage: list[list[Visit]
     assert second.skipped[0].id == "gone"
 
 
-def test_strict_makes_it_an_error(with_damage: list[list[Visit]]) -> None:
+def test_strict_makes_it_an_error(with_damage: list[list[StreamSample]]) -> None:
     names = sorted(with_damage[0][0].known)
     with pytest.raises(DataError, match=r"broken\.jpg.*strict"):
         list(load_batches(with_damage, names, 32, workers=1, strict=True))

@@ -17,12 +17,12 @@ from pathlib import Path
 from cuter.stream.datasets import load_dataset
 from cuter.stream.images import read_squashed
 from cuter.stream.loading import load_batches
-from cuter.stream.tasks import Visit
+from cuter.stream.tasks import StreamSample
 
 assert sys.getfilesystemencoding() != "utf-8"
 dataset = load_dataset("folder", Path(sys.argv[1]))
 samples = [*dataset.train, *dataset.test]
-visits = [[Visit(sample, frozenset(["cat"])) for sample in samples]]
+visits = [[StreamSample(sample, frozenset(["cat"])) for sample in samples]]
 (loaded,) = load_batches(visits, ["cat"], 8, workers=0)
 print(ascii((sorted(loaded.batch.ids), [image.path for image in loaded.skipped])))
 """

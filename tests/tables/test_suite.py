@@ -120,7 +120,7 @@ def test_the_example_of_contributing_is_a_suite() -> None:
 
 
 def test_the_page_tells_of_every_suite() -> None:
-    text = (REPOSITORY / "docs" / "paper.md").read_text(encoding="utf-8")
+    text = (REPOSITORY / "docs" / "how-to" / "paper-tables.md").read_text(encoding="utf-8")
     assert [
         name
         for name in [*suite_names(), *assessment_names()]

@@ -2,7 +2,7 @@
 
 One large step from pixels to a patch, as in the original, has to learn from data that near pixels belong together. Some
 small steps know it: such a transformer learns earlier and from fewer images (Xiao et al. 2021, "Early convolutions help
-transformers see better"), which is what a small training on a CPU needs (docs/pretrain.md).
+transformers see better"), which is what a small training on a CPU needs (docs/how-to/pretrain.md).
 """
 
 import math

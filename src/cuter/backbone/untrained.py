@@ -44,7 +44,7 @@ def _initialise(encoder: nn.Module) -> None:
     """Draw weights whose outputs are as large as their inputs, and positions that can be told apart.
 
     The usual standard deviation of 0.02 is made for widths of 768. In a narrow transformer it leaves next to nothing of
-    what a block adds, and learning begins late (docs/pretrain.md).
+    what a block adds, and learning begins late (docs/how-to/pretrain.md).
     """
     for module in encoder.modules():
         if isinstance(module, nn.Linear | nn.Conv2d):

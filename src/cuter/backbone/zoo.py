@@ -8,7 +8,7 @@ from pathlib import Path
 _ORIGINAL = "https://dl.fbaipublicfiles.com"
 
 SHORT_NAMES = {
-    "toybox": str(Path(__file__).parent / "shipped" / "toybox"),  # docs/toybox-backbone.md
+    "toybox": str(Path(__file__).parent / "shipped" / "toybox"),  # docs/explanation/toybox-backbone.md
     "dino-vits16": "facebook/dino-vits16",
     "dino-vits8": "facebook/dino-vits8",
     "dino-vitb16": "facebook/dino-vitb16",

@@ -16,7 +16,7 @@ def cut(
     out: Annotated[
         Path | None, typer.Option(help="Folder for what is found.", show_default="a new one under cuts/")
     ] = None,
-    rounds: Annotated[int, typer.Option(min=1, help="Regions to look for in each image.")] = 2,
+    max_regions: Annotated[int, typer.Option(min=1, help="Regions to look for in each image.")] = 2,
     features: Annotated[
         str | None, typer.Option(help="Patch features: keys, values@6, tokens …", show_default=SUITABLE)
     ] = None,
@@ -27,7 +27,7 @@ def cut(
     centre: Annotated[
         bool | None, typer.Option(help="Subtract the image's mean feature first.", show_default=SUITABLE)
     ] = None,
-    loops: Annotated[
+    self_loop_weight: Annotated[
         float | None,
         typer.Option(min=0, help="From 0, the plain normalised cut, towards the ratio cut.", show_default=SUITABLE),
     ] = None,
@@ -48,12 +48,14 @@ def cut(
         from cuter.show.cutting import cut_photos, cut_summary, find_images, short_name
 
         paths, place = find_images(images), choose_device(device)
-        localiser = Localiser.load(backbone, features, **given({"tau": tau, "centre": centre, "loops": loops}))
+        localiser = Localiser.load(
+            backbone, features, **given({"tau": tau, "centre": centre, "self_loop_weight": self_loop_weight})
+        )
         localiser.to(place)
     say(cut_summary(localiser))
     folder = out or unused(Path("cuts") / Path(short_name(backbone)).name)
     with counting(console, "cutting") as progress:
-        report = cut_photos(paths, folder, localiser, rounds, progress)
+        report = cut_photos(paths, folder, localiser, max_regions, progress)
     for reason in report["unreadable"].values():
         say(f"skipped: {reason}")
     say(f"{len(report['images'])} of {len(paths)} images are cut, see {folder}")

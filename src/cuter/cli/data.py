@@ -77,7 +77,7 @@ def get(
     full disk, the same command goes on where it was. Every archive is checked against its known MD5, and deleted when
     it is unpacked.
 
-    NUS-WIDE has no official download of its images; docs/formats.md tells which copies are read.
+    NUS-WIDE has no official download of its images; docs/reference/formats.md tells which copies are read.
 
     Example:
 

@@ -39,8 +39,8 @@ Ray = Annotated[
     typer.Option(
         metavar="ADDRESS",
         help="Carry out the runs on the Ray cluster at this address, as many at a time as it has CPUs or GPUs: "
-        "auto or HOST:PORT on one of its nodes, ray://HOST:10001 elsewhere. Needs the extra 'ray'; docs/paper.md "
-        "tells what the nodes need.",
+        "auto or HOST:PORT on one of its nodes, ray://HOST:10001 elsewhere. Needs the extra 'ray'; "
+        "docs/how-to/paper-tables.md has the requirements of the nodes.",
     ),
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell what would run, how long, and how much disk.")]

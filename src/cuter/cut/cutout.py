@@ -23,7 +23,7 @@ class Cutout:
 
 
 def cutouts(regions: Regions, index: int, size: tuple[int, int]) -> list[Cutout]:
-    """Return all rounds of one image of a batch, `size` being the width and height of its original."""
+    """Return all regions of one image of a batch, `size` being the width and height of its original."""
     width, height = size
     boxes = regions.pixel_boxes(height, width)[index].tolist()
     return [

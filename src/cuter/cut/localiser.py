@@ -24,7 +24,7 @@ class Localiser:
 
     @classmethod
     def load(cls, name: str | os.PathLike[str], features: str | None = None, **overrides: float | bool) -> Localiser:
-        """Load a backbone by name; what is not given of features, tau, centre and loops is what suits it."""
+        """Load a backbone by name; what is not given of features, tau, centre and self_loop_weight is what suits it."""
         backbone = load_backbone(name)
         settings = cut_settings(backbone)
         changes = {**overrides, **({"features": features} if features else {})}
@@ -44,11 +44,18 @@ class Localiser:
         result: Features = self.backbone(images.to(device))
         return result
 
-    def cut(self, images: Tensor, rounds: int = 2) -> Regions:
-        """Find up to `rounds` regions in each image (B, 3, H, W)."""
-        return self.cut_features(self.features(images), rounds)
+    def cut(self, images: Tensor, max_regions: int = 2) -> Regions:
+        """Find up to `max_regions` regions in each image (B, 3, H, W)."""
+        return self.cut_features(self.features(images), max_regions)
 
-    def cut_features(self, features: Features, rounds: int = 2) -> Regions:
-        """Find up to `rounds` regions in images that are encoded already."""
+    def cut_features(self, features: Features, max_regions: int = 2) -> Regions:
+        """Find up to `max_regions` regions in images that are encoded already."""
         chosen = self.settings
-        return mask_cut(features.patches, features.grid, rounds, chosen.tau, centre=chosen.centre, loops=chosen.loops)
+        return mask_cut(
+            features.patches,
+            features.grid,
+            max_regions,
+            chosen.tau,
+            centre=chosen.centre,
+            self_loop_weight=chosen.self_loop_weight,
+        )

@@ -24,21 +24,23 @@ CPU_BYTES, GPU_BYTES = 16 * 2**20, 2**30  # graphs held at a time: on a CPU what
 def mask_cut(
     features: Tensor,
     grid: tuple[int, int],
-    rounds: int = 2,
+    max_regions: int = 2,
     tau: float = 0.2,
     *,
     centre: bool = False,
-    loops: float = 0.0,
+    self_loop_weight: float = 0.0,
     floor: float = FLOOR,
 ) -> Regions:
-    """Find up to `rounds` regions in each image from its patch features (B, n, d), the grid's patches row by row.
+    """Find up to `max_regions` regions in each image from its patch features (B, n, d), the grid's patches row by row.
 
     The defaults are those of MaskCut for keys of DINO; `cut_settings` tells what suits other backbones.
     """
-    _check(features, grid, rounds, tau=tau, loops=loops, floor=floor)
+    _check(features, grid, max_regions, tau=tau, self_loop_weight=self_loop_weight, floor=floor)
     with torch.autocast(features.device.type, enabled=False):  # half precision would not tell eigenvalues apart
         parts = [
-            _cut_some(cosine_affinity(some, tau, floor=floor, centre=centre), grid, rounds, loops, floor)
+            _cut_some(
+                cosine_affinity(some, tau, floor=floor, centre=centre), grid, max_regions, self_loop_weight, floor
+            )
             for some in in_groups(features)
         ]
     return Regions(*(torch.cat([getattr(part, field.name) for part in parts]) for field in fields(Regions)))
@@ -50,14 +52,16 @@ def in_groups(features: Tensor) -> Sequence[Tensor]:
     return torch.split(features, max(1, held // (4 * features.shape[1] ** 2)))
 
 
-def _cut_some(affinity: Tensor, grid: tuple[int, int], rounds: int, loops: float, floor: float) -> Regions:
+def _cut_some(
+    affinity: Tensor, grid: tuple[int, int], max_regions: int, self_loop_weight: float, floor: float
+) -> Regions:
     taken = torch.zeros_like(affinity[:, 0], dtype=torch.bool)
     previous = torch.zeros(len(affinity), *grid, dtype=torch.bool, device=affinity.device)
     found = []
-    for number in range(rounds):
+    for number in range(max_regions):
         if number:
             isolate(affinity, taken, floor)
-        pairs = _cut_what_can_be_cut(affinity, loops, taken)
+        pairs = _cut_what_can_be_cut(affinity, self_loop_weight, taken)
         vectors, foreground, seeds = orient(pairs.vectors, grid)
         masks = grow(foreground.view(-1, *grid), seeds)
         defined = pairs.vectors.any(dim=1)
@@ -82,13 +86,13 @@ def _cut_some(affinity: Tensor, grid: tuple[int, int], rounds: int, loops: float
     return Regions(*(torch.stack([getattr(one, field.name) for one in found], dim=1) for field in fields(Regions)))
 
 
-def _cut_what_can_be_cut(affinity: Tensor, loops: float, taken: Tensor) -> Eigenpairs:
+def _cut_what_can_be_cut(affinity: Tensor, self_loop_weight: float, taken: Tensor) -> Eigenpairs:
     """Cut, but for graphs where all patches that are left are alike: any cut is as good as any other there."""
     left = (~taken).sum(dim=1, keepdim=True)
     in_pieces = ((degrees(affinity) < left - 0.5) & ~taken).any(dim=1)
     if in_pieces.all():
-        return normalized_cut(affinity, loops=loops, without=taken)
-    pairs = normalized_cut(affinity[in_pieces], loops=loops, without=taken[in_pieces])
+        return normalized_cut(affinity, self_loop_weight=self_loop_weight, without=taken)
+    pairs = normalized_cut(affinity[in_pieces], self_loop_weight=self_loop_weight, without=taken[in_pieces])
     values, vectors = pairs.values.new_zeros(len(taken)), torch.zeros_like(affinity[:, 0])
     exact = torch.ones_like(in_pieces)
     values[in_pieces], vectors[in_pieces], exact[in_pieces] = pairs.values, pairs.vectors, pairs.exact
@@ -146,18 +150,20 @@ def _is_new(masks: Tensor, previous: Tensor) -> Tensor:
     return (both <= OVERLAP * either) & (size > SMALLEST * masks.shape[1] * masks.shape[2])
 
 
-def _check(features: Tensor, grid: tuple[int, int], rounds: int, *, tau: float, loops: float, floor: float) -> None:
+def _check(
+    features: Tensor, grid: tuple[int, int], max_regions: int, *, tau: float, self_loop_weight: float, floor: float
+) -> None:
     if features.ndim != 3 or not features.shape[2] or not features.is_floating_point():
         raise BatchError(f"features must be floats of shape (B, n, d), not {features.dtype} {tuple(features.shape)}")
     rows, columns = grid
     if rows < 1 or columns < 1 or rows * columns != features.shape[1]:
         raise BatchError(f"a grid of {rows} × {columns} does not hold {features.shape[1]} patches")
-    if rounds < 1:
-        raise BatchError(f"rounds must be at least 1, not {rounds}")
+    if max_regions < 1:
+        raise BatchError(f"max_regions must be at least 1, not {max_regions}")
     if not -1 <= tau < 1:
         raise BatchError(f"tau is a cosine, from -1 to less than 1, not {tau}")
-    if not 0 <= loops < math.inf:
-        raise BatchError(f"loops must be 0 or more mean degrees, not {loops}")
+    if not 0 <= self_loop_weight < math.inf:
+        raise BatchError(f"self_loop_weight must be 0 or more mean degrees, not {self_loop_weight}")
     if not 0 < floor < 1:
         raise BatchError(f"floor must be more than 0, to keep the graph in one piece, and less than 1, not {floor}")
     if bad := (~largest_entries(features).isfinite()).nonzero().flatten().tolist():

@@ -12,11 +12,11 @@ from cuter.errors import BatchError
 class Regions:
     """Regions of B images, one a round; where nothing was found the mask is empty, box and score are zero.
 
-    masks: (B, rounds, rows, columns) bool; boxes: (B, rounds, 4), half-open x1, y1, x2, y2 in grid cells;
-    seeds: (B, rounds), the patch that the region grew from, row by row; -1 where nothing was found;
-    scores: (B, rounds) in 0..1, how cleanly the region parts from the rest;
-    vectors: (B, rounds, rows, columns), the eigenvector, turned so that the foreground is its upper side;
-    values: (B, rounds), λ2; exact: (B, rounds), single precision did not do.
+    masks: (B, max_regions, rows, columns) bool; boxes: (B, max_regions, 4), half-open x1, y1, x2, y2 in grid cells;
+    seeds: (B, max_regions), the patch that the region grew from, row by row; -1 where nothing was found;
+    scores: (B, max_regions) in 0..1, how cleanly the region parts from the rest;
+    vectors: (B, max_regions, rows, columns), the eigenvector, turned so that the foreground is its upper side;
+    values: (B, max_regions), λ2; exact: (B, max_regions), single precision did not do.
     """
 
     masks: Tensor
@@ -29,7 +29,7 @@ class Regions:
 
     @property
     def found(self) -> Tensor:
-        """(B, rounds): where there is a region."""
+        """(B, max_regions): where there is a region."""
         return self.seeds >= 0
 
     @property

@@ -1,4 +1,4 @@
-"""Which features and which graph suit a backbone: chosen by measurement where we could (docs/cut.md)."""
+"""Which features and which graph suit a backbone: chosen by measurement where we could (docs/explanation/cut.md)."""
 
 import math
 from dataclasses import dataclass
@@ -13,32 +13,32 @@ class CutSettings:
     """How a backbone's images are cut.
 
     features: patch features, as `load_backbone` takes them; tau: the cosine above which two patches are alike;
-    centre: subtract the image's mean feature first; loops: see `normalized_cut`; origin: why these and not others.
+    centre: subtract the image's mean feature first; self_loop_weight: see `normalized_cut`; origin: why these values.
     """
 
     features: str
     tau: float
     centre: bool = False
-    loops: float = 0.0
+    self_loop_weight: float = 0.0
     origin: str = "given"
 
     def __post_init__(self) -> None:
         if not -1 <= self.tau < 1:
             raise ConfigError(f"tau is a cosine, from -1 to less than 1, not {self.tau}")
-        if not 0 <= self.loops < math.inf:
-            raise ConfigError(f"loops must be 0 or more mean degrees, not {self.loops}")
+        if not 0 <= self.self_loop_weight < math.inf:
+            raise ConfigError(f"self_loop_weight must be 0 or more mean degrees, not {self.self_loop_weight}")
 
 
 # By model type, width and depth: a local folder has no better name.
 _MEASURED = {
     ("vit", 192, 12): CutSettings(
-        "values@6", tau=0.1, loops=1.0, origin="measured on VOC train for a supervised ViT-Tiny/16"
+        "values@6", tau=0.1, self_loop_weight=1.0, origin="measured on VOC train for a supervised ViT-Tiny/16"
     ),
     ("vit_conv_stem", 96, 4): CutSettings(
-        "tokens", tau=0.6, loops=1.0, origin="measured on toybox scenes for the transformer that is shipped"
+        "tokens", tau=0.6, self_loop_weight=1.0, origin="measured on toybox scenes for the transformer that is shipped"
     ),
     ("dinov2", 384, 12): CutSettings(
-        "queries", tau=0.2, loops=1.0, origin="measured on VOC train for a DINOv2-style ViT-S/14"
+        "queries", tau=0.2, self_loop_weight=1.0, origin="measured on VOC train for a DINOv2-style ViT-S/14"
     ),
 }
 
@@ -54,5 +54,8 @@ def cut_settings(backbone: Backbone) -> CutSettings:
         return known
     block = max(1, round(backbone.blocks * 7 / 12))
     return CutSettings(
-        f"values@{block}", tau=0.1, loops=1.0, origin="good for both transformers we measured; this one is neither"
+        f"values@{block}",
+        tau=0.1,
+        self_loop_weight=1.0,
+        origin="good for both transformers we measured; this one is neither",
     )

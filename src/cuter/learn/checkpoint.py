@@ -87,8 +87,21 @@ def restore(kind: type[Learner], state: dict[str, Any], device: str = "auto") ->
 
 
 def _of_today(state: dict[str, Any]) -> dict[str, Any]:
-    """Return a state of flat settings as it would be saved today."""
-    return state | {"settings": legacy.nested(state["settings"]), "replay": state["confusion"]}
+    """Return a state of format 3 as it would be saved today."""
+    tensors = {slot: _renamed(item, {"residual": "logit_grad"}) for slot, item in state["memory"]["tensors"].items()}
+    localiser = state["localiser"]
+    if localiser:
+        localiser = localiser | {"cut": _renamed(localiser["cut"], {"loops": "self_loop_weight"})}
+    return state | {
+        "settings": legacy.nested(state["settings"]),
+        "replay": state["confusion"],
+        "memory": state["memory"] | {"tensors": tensors},
+        "localiser": localiser,
+    }
+
+
+def _renamed(values: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    return {names.get(name, name): value for name, value in values.items()}
 
 
 def _localiser_state(localiser: Localiser | None) -> dict[str, Any]:

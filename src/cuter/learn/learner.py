@@ -21,7 +21,7 @@ from cuter.learn import checkpoint
 from cuter.learn.devices import choose_device
 from cuter.learn.draws import DRAWS
 from cuter.learn.heads import HEADS
-from cuter.learn.keepers import KEEPERS, WantedVectors
+from cuter.learn.keepers import KEEPERS, RequiredVectors
 from cuter.learn.localise import choose_cut, load_localiser, make_localise, own_regions
 from cuter.learn.losses import asymmetric_loss
 from cuter.learn.model import Model, View
@@ -81,7 +81,7 @@ class Learner:
         budget = settings.memory.images * backbone.image_size**2
         self.memory = MEMORIES[settings.memory.kind](budget, self.generator, settings.memory)
         self.draw = DRAWS[settings.replay.kind].create(settings.replay, self.memory, self._predict_items)
-        self.vectors = WantedVectors(self.memory.wants, self.criterion)
+        self.vectors = RequiredVectors(self.memory.required_vectors, self.criterion)
         self.keeper = KEEPERS[settings.keeper.kind].create(settings.keeper, self.model, self.memory, self.vectors)
         self.targets = TARGETS[settings.targets.kind].create(settings.targets)
         self.predictor = PREDICTORS[settings.predictor.kind](self.model, self.cut_settings)

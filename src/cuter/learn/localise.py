@@ -118,9 +118,11 @@ class FrozenRegions:
         return with_regions(found, seen, view)
 
 
-def own_regions(patches: Tensor, grid: tuple[int, int], cut: CutSettings, rounds: int) -> Regions:
+def own_regions(patches: Tensor, grid: tuple[int, int], cut: CutSettings, max_regions: int) -> Regions:
     """Cut the patch features (B, n, d) of a forward: no further forward, and no gradient."""
-    return mask_cut(patches.detach(), grid, rounds, cut.tau, centre=cut.centre, loops=cut.loops)
+    return mask_cut(
+        patches.detach(), grid, max_regions, cut.tau, centre=cut.centre, self_loop_weight=cut.self_loop_weight
+    )
 
 
 def with_regions(regions: Regions, seen: Augmented, view: View) -> View:

@@ -19,8 +19,8 @@ class View:
     """What one forward gives: logits (B, C), the pooled embedding (B, D), patch features (B, n, d) on a grid.
 
     Where a part of the learner asked for them: the regions that were cut and, in the images before augmentation, their
-    boxes (B, rounds, 4), half-open x1, y1, x2, y2 in pixels, and masks (B, rounds, rows, columns) on the same grid;
-    empty where nothing was found.
+    boxes (B, k, 4), half-open x1, y1, x2, y2 in pixels, and masks (B, k, rows, columns) on the same grid; empty where
+    nothing was found.
     states: vectors behind the logits, as the head describes them; features: what the head saw.
     """
 

@@ -1,8 +1,8 @@
 """Predictors answer: what is looked at to predict?
 
 A small thing is a small part of what the model sees of the whole image. The same features that a forward gives anyway
-say where it is: a second look at its region, as large as a whole image, says more (docs/predict.md has how much, and
-what it costs).
+say where it is: a second look at its region, as large as a whole image, says more. Gain and cost:
+docs/explanation/region-prediction.md.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from cuter.registry import Registry
 from cuter.settings import PartSettings
 from cuter.stream.resize import enlarged
 
-# Chosen by mAP and cost on VOC train → val (docs/predict.md).
+# Chosen by mAP and cost on VOC train → val (docs/explanation/region-prediction.md).
 REGIONS = 2  # of each image
 UNDECIDED = 0.7  # an image whose second highest score is lower shows one class: it is not looked at again
 

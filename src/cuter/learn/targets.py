@@ -65,7 +65,7 @@ class AbsentIfSure(StreamTargets):
     """Says that they are absent where the model itself gives them a low score.
 
     Otherwise an image of a new class never says that it shows none of the old ones, and only replay holds their scores
-    down. With the asymmetric loss scores are high: one of 0.5 is a probability of 4 % (docs/cuter.md).
+    down. With the asymmetric loss scores are high: one of 0.5 is a probability of 4 % (docs/explanation/cuter.md).
     """
 
     Settings: ClassVar[type[PartSettings]] = AbsentIfSureSettings

@@ -55,7 +55,7 @@ def look(
     sizes: Sequence[tuple[int, int]],
     seen: Seen,
     *,
-    rounds: int = 2,
+    max_regions: int = 2,
     sigma: float = SIGMA,
 ) -> list[list[Cutout]]:
     """Note the Fiedler values and the cut-outs of a batch, and return the latter.
@@ -63,7 +63,7 @@ def look(
     Boxes, true and found, are in pixels of an image of `sizes` (width, height), whatever size is encoded.
     """
     features = localiser.features(pixels)
-    regions = localiser.cut_features(features, rounds).to("cpu")
+    regions = localiser.cut_features(features, max_regions).to("cpu")
     for some in in_groups(unit_features(features.patches)):
         values = fiedler_values(gaussian_affinity(some, sigma)) / some.shape[1]
         seen.fiedler += values.clamp(min=0).tolist()  # round-off may leave a zero slightly below

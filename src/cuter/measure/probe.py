@@ -45,7 +45,7 @@ class Probe:
             logger.warning("%d of %d images to probe are left out: %s", len(unreadable), len(drawn), reason)
         return cls(batches)
 
-    def measure(self, backbone: Backbone, cut: CutSettings | None = None, rounds: int = 2) -> dict[str, float]:
+    def measure(self, backbone: Backbone, cut: CutSettings | None = None, max_regions: int = 2) -> dict[str, float]:
         """Return the average Fiedler value and, where images have boxes, CorLoc and AP50; of no image nothing.
 
         The features are those of `cut`, if it is not given those that suit the backbone.
@@ -55,7 +55,7 @@ class Probe:
             localiser = Localiser(backbone, cut)
             for pixels, boxes in self.batches:
                 sizes = [(pixels.shape[3], pixels.shape[2])] * len(boxes)
-                look(localiser, pixels, boxes, sizes, seen, rounds=rounds)
+                look(localiser, pixels, boxes, sizes, seen, max_regions=max_regions)
         found = figures(seen) if seen.sizes else {}
         return {figure: found[figure] for figure in FIGURES if figure in found}
 

@@ -16,20 +16,20 @@ class Balanced(Memory):
     labels count as one class.
     """
 
-    def admits(self, item: Item) -> bool:
+    def accepts(self, item: Item) -> bool:
         """Draw with probability 1 − m_y/m_max, y being the rarest of the item's classes: it is wanted for that one."""
         rarest = min(self.index.count(label) for label in item.classes)
         return int(torch.randint(self.index.highest, (), generator=self.generator)) >= rarest
 
     def invites(self, labels: Tensor, largest: int) -> Tensor | None:
-        """Draw as `admits` does, for each label of each image; all are invited while the largest item would fit."""
+        """Draw as `accepts` does, for each label of each image; all are invited while the largest item would fit."""
         if self.pixels + largest <= self.budget:
             return labels
         counts = self.counts(labels.shape[1])
         drawn = torch.rand(labels.shape, generator=self.generator)
         return labels & (drawn >= counts / max(self.index.highest, 1)).to(labels.device)
 
-    def victim(self) -> int:
+    def choose_eviction(self) -> int:
         """Draw an item of the most frequent class; of one of them if they are several."""
         label = self.index.draw_most_frequent(self.generator)
         return self.index.draw_slot(label, self.generator)

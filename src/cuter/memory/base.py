@@ -30,12 +30,14 @@ class MemorySettings(PartSettings):
 
 
 class Memory(ABC):
-    """Items within a budget of pixels. A policy decides who enters (`admits`) and who leaves (`victim`).
+    """Items within a budget of pixels. A policy decides who enters (`accepts`) and who leaves (`choose_eviction`).
 
     `items` are as they are stored, with images compressed by the codec; what is drawn has its pixels again.
     """
 
-    wants: ClassVar[frozenset[str]] = frozenset()  # vectors that items must come with: "embedding", "residual"
+    required_vectors: ClassVar[frozenset[str]] = (
+        frozenset()
+    )  # of items: "embedding", "logit_grad"
     Settings: ClassVar[type[MemorySettings]] = MemorySettings
 
     def __init__(self, budget: int, generator: torch.Generator, settings: MemorySettings | None = None):
@@ -52,12 +54,12 @@ class Memory(ABC):
         self.seen = 0
         self.columns = 0
 
-    def admits(self, item: Item) -> bool:
+    def accepts(self, item: Item) -> bool:
         """Tell whether this item may enter a full memory; by default all may."""
         return True
 
     @abstractmethod
-    def victim(self) -> int:
+    def choose_eviction(self) -> int:
         """Return the slot that is emptied next."""
 
     def invites(self, labels: Tensor, largest: int) -> Tensor | None:
@@ -74,31 +76,33 @@ class Memory(ABC):
 
     def offer(self, items: Sequence[Item], *, invited: bool = False) -> None:
         """Show new items to memory: all enter while there is room, then the policy decides, or has decided before."""
-        for name in sorted(self.wants):
+        for name in sorted(self.required_vectors):
             if any(getattr(item, name) is None for item in items):
-                raise BatchError(f"this memory policy needs items that come with: {', '.join(sorted(self.wants))}")
+                raise BatchError(
+                    f"this memory policy needs items that come with: {', '.join(sorted(self.required_vectors))}"
+                )
         if not invited:
-            self.consider(items)
+            self.update(items)
             return
         for offered in items:
-            item = self.arrive(offered)
+            item = self.register(offered)
             if item is not None:
                 self.enter(item)
 
-    def consider(self, items: Sequence[Item]) -> None:
+    def update(self, items: Sequence[Item]) -> None:
         """Decide about items, one after the other."""
         for offered in items:
-            item = self.arrive(offered)
-            if item is not None and (self.fits(item) or self.admits(item)):
+            item = self.register(offered)
+            if item is not None and (self.fits(item) or self.accepts(item)):
                 self.enter(item)
 
     def enter(self, item: Item) -> None:
         """Add an item; others leave where there is no room."""
         while not self.fits(item):
-            self.remove(self.victim())
+            self.remove(self.choose_eviction())
         self.add(item)
 
-    def arrive(self, offered: Item) -> Item | None:
+    def register(self, offered: Item) -> Item | None:
         """Count an item, and return it as it is stored; None if it is larger than the budget."""
         self.seen += 1
         self.columns = max(self.columns, len(offered.labels))

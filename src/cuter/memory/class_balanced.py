@@ -26,15 +26,15 @@ class ClassBalancedReservoir(Memory):
         self.arrived: Counter[int] = Counter()
         self.full: set[int] = set()
 
-    def arrive(self, offered: Item) -> Item | None:
+    def register(self, offered: Item) -> Item | None:
         """Count an item and its classes."""
         self.arrived.update(offered.classes)
-        return super().arrive(offered)
+        return super().register(offered)
 
-    def consider(self, items: Sequence[Item]) -> None:
+    def update(self, items: Sequence[Item]) -> None:
         """Decide about items, one after the other."""
         for offered in items:
-            item = self.arrive(offered)
+            item = self.register(offered)
             if item is None:
                 continue
             leaving = None if self.fits(item) else self._class_that_gives_way(item)
@@ -44,7 +44,7 @@ class ClassBalancedReservoir(Memory):
             if self.fits(item):
                 self.add(item)
 
-    def victim(self) -> int:
+    def choose_eviction(self) -> int:
         """Draw an item of a largest class."""
         return self.index.draw_slot(self.index.draw_most_frequent(self.generator), self.generator)
 
@@ -59,7 +59,7 @@ class ClassBalancedReservoir(Memory):
 
     def _slot_of(self, label: int) -> int:
         """Draw an item of a class; of a largest one where none of it is left, since items differ in size."""
-        return self.index.draw_slot(label, self.generator) if self.index.count(label) else self.victim()
+        return self.index.draw_slot(label, self.generator) if self.index.count(label) else self.choose_eviction()
 
     def state_dict(self) -> dict[str, Any]:
         """Return all that is needed to go on exactly as before."""

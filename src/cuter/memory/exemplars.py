@@ -26,7 +26,7 @@ class Exemplars(Memory):
     items.
     """
 
-    wants: ClassVar[frozenset[str]] = frozenset({"embedding"})
+    required_vectors: ClassVar[frozenset[str]] = frozenset({"embedding"})
 
     def __init__(self, budget: int, generator: torch.Generator, settings: MemorySettings | None = None):
         super().__init__(budget, generator, settings)
@@ -37,22 +37,22 @@ class Exemplars(Memory):
     def pick(self, features: Array, count: int) -> Sequence[int]:
         """Return the rows of at most `count` exemplars among more features (n, D) of length 1."""
 
-    def admits(self, item: Item) -> bool:
+    def accepts(self, item: Item) -> bool:
         """Draw with probability m/n: m candidates are held of n items of the current task; one can always be held."""
         number = int(torch.randint(self.seen - self.seen_before, (), generator=self.generator))
         return number < max(1, self.kinds.count(CANDIDATE))
 
-    def victim(self) -> int:
+    def choose_eviction(self) -> int:
         """Draw a candidate; if there is none, an exemplar of a most frequent class."""
         if self.kinds.count(CANDIDATE):
             return self.kinds.draw_slot(CANDIDATE, self.generator)
         return self.index.draw_slot(self.index.draw_most_frequent(self.generator), self.generator)
 
-    def arrive(self, offered: Item) -> Item | None:
+    def register(self, offered: Item) -> Item | None:
         """Count an item; if it brings new classes, the tasks before are over."""
         if len(offered.labels) > self.columns:
             self._end_tasks(len(offered.labels))
-        return super().arrive(offered)
+        return super().register(offered)
 
     def add(self, item: Item) -> None:
         """Put an item into a new slot."""

@@ -32,35 +32,35 @@ class GradientDiversity(Memory):
     """An item's score is the largest cosine of its gradient with those of random batches of memory.
 
     A full memory takes in items only of batches that pull against all of these, a score below 0; items with high scores
-    leave. Gradients are those of the weights of a linear head, r ⊗ e with the residual r = ∂loss/∂logits and the
+    leave. Gradients are those of the weights of a linear head, r ⊗ e with the logit_grad r = ∂loss/∂logits and the
     embedding e, both as the model saw the item last: replay renews them, and no forward is made for this.
     """
 
     Settings: ClassVar[type[MemorySettings]] = GradientSettings
-    wants: ClassVar[frozenset[str]] = frozenset({"embedding", "residual"})
+    required_vectors: ClassVar[frozenset[str]] = frozenset({"embedding", "logit_grad"})
 
     def __init__(self, budget: int, generator: torch.Generator, settings: MemorySettings | None = None):
         super().__init__(budget, generator, settings)
         self.scores = array("d")  # by slot
 
-    def consider(self, items: Sequence[Item]) -> None:
+    def update(self, items: Sequence[Item]) -> None:
         """Score a batch against memory, and let its items take the place of others."""
-        arrived = list(filter(None, map(self.arrive, items)))
+        arrived = list(filter(None, map(self.register, items)))
         if not arrived:
             return
         batch_score, scores = self._score(arrived)
         for item, score in zip(arrived, scores, strict=True):
             if not self.fits(item):
-                slot = self.victim() if batch_score < 0 else None
+                slot = self.choose_eviction() if batch_score < 0 else None
                 if slot is None or not self._gives_way(self.scores[slot], score):
                     continue
                 self.remove(slot)
                 while not self.fits(item):
-                    self.remove(self.victim())
+                    self.remove(self.choose_eviction())
             self.add(item)
             self.scores.append(score)
 
-    def victim(self) -> int:
+    def choose_eviction(self) -> int:
         """Draw a slot in proportion to (C - min) / (max - min + 0.01), C being its score."""
         scores = torch.frombuffer(self.scores, dtype=torch.float64)
         weights = (scores - scores.min()) / (scores.max() - scores.min() + MARGIN)
@@ -106,30 +106,30 @@ class GradientDiversity(Memory):
 class HeadGradients:
     """The gradients r ⊗ e of the weights of a linear head, one for each item, without building any of them.
 
-    The inner product of two is (r·r')(e·e'), and that of means of some is the mean of theirs. A residual from before
+    The inner product of two is (r·r')(e·e'), and that of means of some is the mean of theirs. A logit_grad from before
     the label space grew says nothing of later classes: zeros.
     """
 
     def __init__(self, items: Sequence[Item], columns: int):
         vectors = [item.tensors() for item in items]
         self.embeddings = torch.stack([each["embedding"] for each in vectors]).double()
-        self.residuals = torch.zeros(len(items), columns, dtype=torch.float64)
+        self.logit_grads = torch.zeros(len(items), columns, dtype=torch.float64)
         for row, each in enumerate(vectors):
-            self.residuals[row, : len(each["residual"])] = each["residual"]
+            self.logit_grads[row, : len(each["logit_grad"])] = each["logit_grad"]
 
     def products(self, others: "HeadGradients") -> Tensor:
         """Return the inner products (n, m) with other gradients."""
-        products: Tensor = (self.residuals @ others.residuals.T) * (self.embeddings @ others.embeddings.T)
+        products: Tensor = (self.logit_grads @ others.logit_grads.T) * (self.embeddings @ others.embeddings.T)
         return products
 
     def lengths(self) -> Tensor:
         """Return the lengths (n,) of the gradients."""
-        lengths: Tensor = self.residuals.norm(dim=1) * self.embeddings.norm(dim=1)
+        lengths: Tensor = self.logit_grads.norm(dim=1) * self.embeddings.norm(dim=1)
         return lengths
 
     def mean_length(self) -> Tensor:
         """Return the length of the mean of all, the one matrix that is built: a batch may have many items."""
-        length: Tensor = (self.residuals.T @ self.embeddings / len(self.residuals)).norm()
+        length: Tensor = (self.logit_grads.T @ self.embeddings / len(self.logit_grads)).norm()
         return length
 
 

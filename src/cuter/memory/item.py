@@ -21,7 +21,7 @@ class Item:
     tells which classes somebody looked for in its image.
     id: the image that it comes from; box: which part of it a cut-out is, half-open x1, y1, x2, y2 in pixels of the
     image as the learner saw it.
-    embedding (D,) and residual (C,), the gradient of its loss by its logits: float32, as the model saw the item last;
+    embedding (D,) and logit_grad (C,), the gradient of its loss by its logits: float32, as the model saw the item last;
     only there if the policy wants them.
     """
 
@@ -32,7 +32,7 @@ class Item:
     box: tuple[int, int, int, int] | None = None
     mask: Tensor | None = None
     embedding: Tensor | None = None
-    residual: Tensor | None = None
+    logit_grad: Tensor | None = None
 
     @property
     def pixels(self) -> int:
@@ -57,7 +57,7 @@ class Item:
 
     def tensors(self) -> dict[str, Tensor]:
         """Return the tensors that are there, by the names of their fields."""
-        fields = {name: getattr(self, name) for name in ("image", "labels", "known", "mask", "embedding", "residual")}
+        fields = {name: getattr(self, name) for name in ("image", "labels", "known", "mask", "embedding", "logit_grad")}
         return {name: tensor for name, tensor in fields.items() if tensor is not None}
 
     def copied(self) -> "Item":

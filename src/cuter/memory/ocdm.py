@@ -20,14 +20,14 @@ class OptimisedDistribution(TargetShares):
 
     Settings: ClassVar[type[MemorySettings]] = SharesSettings
 
-    def consider(self, items: Sequence[Item]) -> None:
+    def update(self, items: Sequence[Item]) -> None:
         """Take in a batch, and then remove what is most superfluous of all."""
-        for item in filter(None, map(self.arrive, items)):
+        for item in filter(None, map(self.register, items)):
             self.add(item)
         while self.pixels > self.budget:
-            self.remove(self.victim())
+            self.remove(self.choose_eviction())
 
-    def victim(self) -> int:
+    def choose_eviction(self) -> int:
         """Draw one of the items without which the divergence is smallest.
 
         Without an item of the labels Y, log p_i = log(l_i - [i ∈ Y]) - log(Σ l - |Y|), so that the divergence grows by

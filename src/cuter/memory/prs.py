@@ -29,7 +29,7 @@ class PartitioningReservoir(TargetShares):
 
     Settings: ClassVar[type[MemorySettings]] = PrsSettings
 
-    def admits(self, item: Item) -> bool:
+    def accepts(self, item: Item) -> bool:
         """Draw with probability Σ w_i · min(1, M p_i / n_i) over the item's labels, w = softmax(-n_i) over them."""
         labels = item.classes
         others = [label for label in self.index.classes if label not in labels]
@@ -38,7 +38,7 @@ class PartitioningReservoir(TargetShares):
         chance = float(_softmax(-counts) @ np.minimum(1, len(self) * shares / counts))
         return float(torch.rand((), generator=self.generator, dtype=torch.float64)) < chance
 
-    def victim(self) -> int:
+    def choose_eviction(self) -> int:
         """Draw a class by how much it exceeds its share; of its items leaves the one that mends the shares most.
 
         Only those with the fewest labels that are short of their share may leave.

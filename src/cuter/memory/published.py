@@ -1,6 +1,6 @@
 """Policies as the code behind CUTER's tables has them, faults included: for the suite `published`, not for use.
 
-docs/departures.md lists the faults; the correct policies are in files of their own.
+docs/explanation/departures.md lists the faults; the correct policies are in files of their own.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from cuter.memory.reservoir import Reservoir
 class FrozenReservoir(Reservoir):
     """Item number n enters with probability 1/n in place of M/n, so that memory hardly changes once it is full."""
 
-    def admits(self, item: Item) -> bool:
+    def accepts(self, item: Item) -> bool:
         """Draw with probability 1/n."""
         return int(torch.randint(self.seen, (), generator=self.generator)) == 0
 
@@ -28,7 +28,7 @@ class FrozenReservoir(Reservoir):
 class RandomEvictionPRS(PartitioningReservoir):
     """PRS decides who enters; who leaves is drawn from all items, so that shares are not approached."""
 
-    def victim(self) -> int:
+    def choose_eviction(self) -> int:
         """Draw a slot."""
         return int(torch.randint(len(self), (), generator=self.generator))
 
@@ -45,14 +45,14 @@ class CappedBalanced(Balanced):
         """Decide only about items: whether one replaces another depends on its size."""
         return None
 
-    def consider(self, items: Sequence[Item]) -> None:
+    def update(self, items: Sequence[Item]) -> None:
         """Let an item of a class beyond its share replace one of that class, then decide as usual."""
         for item in items:
             label = min(item.classes, key=self.index.count)
             share = self.budget / max(1, int(item.known.sum()))
             if self.fits(item) and self.index.count(label) and self._pixels_of(label) + item.pixels > share:
                 self.remove(self.index.draw_slot(label, self.generator))
-            super().consider([item])
+            super().update([item])
 
     def _pixels_of(self, label: int) -> int:
         return sum(self.items[slot].pixels for slot in self.index.slots(label))

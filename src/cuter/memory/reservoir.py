@@ -10,10 +10,10 @@ from cuter.memory.item import Item
 class Reservoir(Memory):
     """Item number n enters a full memory of M items with probability M/n and replaces a uniform slot."""
 
-    def admits(self, item: Item) -> bool:
+    def accepts(self, item: Item) -> bool:
         """Draw with probability M/n; M is the number of items held, since items of any size share the budget."""
         return int(torch.randint(self.seen, (), generator=self.generator)) < len(self)
 
-    def victim(self) -> int:
+    def choose_eviction(self) -> int:
         """Draw a slot."""
         return int(torch.randint(len(self), (), generator=self.generator))

@@ -49,10 +49,10 @@ class TargetShares(Memory):
         """Return how many items of each of these classes are held."""
         return np.array([self.index.count(label) for label in labels], dtype=np.float64)
 
-    def arrive(self, offered: Item) -> Item | None:
+    def register(self, offered: Item) -> Item | None:
         """Count an item and its classes."""
         self.arrived.update(offered.classes)
-        return super().arrive(offered)
+        return super().register(offered)
 
     def add(self, item: Item) -> None:
         """Put an item into a new slot."""

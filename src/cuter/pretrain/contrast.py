@@ -1,7 +1,7 @@
 """A view has to find its own image among those of the batch, by what the teacher says of them.
 
 It is MoCo v3's loss (Chen et al. 2021) with small views beside the large ones. DINO has to find out by itself which
-images to tell apart, and takes long over it; here a batch says so from the first step on (docs/pretrain.md).
+images to tell apart, and takes long over it; here a batch says so from the first step on (docs/how-to/pretrain.md).
 """
 
 from collections.abc import Sequence

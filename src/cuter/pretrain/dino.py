@@ -19,7 +19,7 @@ from cuter.backbone import Backbone
 
 STUDENT_TEMPERATURE = 0.1
 # m in Eq. 4. The original has 0.9, for a teacher that moves slowly. In a short training it has to move faster, and a
-# centre that lags behind it lets one prototype win (docs/pretrain.md).
+# centre that lags behind it lets one prototype win (docs/how-to/pretrain.md).
 CENTRE_MOMENTUM = 0.5
 
 # The original head has 2048 and 256 for encoders of 384 and more dimensions, which would be most of a small model.

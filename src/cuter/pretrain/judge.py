@@ -15,7 +15,7 @@ from cuter.measure.probe import Probe
 from cuter.pretrain.settings import PretrainSettings
 from cuter.stream.loading import load_batches
 from cuter.stream.samples import Dataset, Sample, pick
-from cuter.stream.tasks import Visit, in_batches
+from cuter.stream.tasks import StreamSample, in_batches
 
 BATCH = 64  # images looked at together
 
@@ -65,7 +65,7 @@ class Judge:
 
 def _read(samples: Sequence[Sample], classes: Sequence[str], settings: PretrainSettings) -> Labelled:
     every = frozenset(classes)
-    visits = [Visit(sample, every if sample.known is None else sample.known) for sample in samples]
+    visits = [StreamSample(sample, every if sample.known is None else sample.known) for sample in samples]
     loaded = load_batches(in_batches(visits, BATCH), classes, settings.image_size, workers=settings.workers)
     batches = [one.batch for one in loaded]
     images, labels, known = (

@@ -13,7 +13,7 @@ from cuter.measure.protocol import seen_samples
 from cuter.runs.config import RunConfig
 from cuter.stream.datasets import load_dataset
 from cuter.stream.samples import Sample, pick
-from cuter.stream.tasks import Task, Visit, in_batches, make_tasks, plan_stream, with_all_before
+from cuter.stream.tasks import StreamSample, Task, in_batches, make_tasks, plan_stream, with_all_before
 
 logger = logging.getLogger("cuter.run")
 
@@ -23,8 +23,8 @@ class Plan:
     """The tasks, and for each of them the batches to learn and the images to test afterwards."""
 
     tasks: list[Task]
-    learn: list[list[list[Visit]]]
-    test: list[list[Visit]]
+    learn: list[list[list[StreamSample]]]
+    test: list[list[StreamSample]]
 
     def seen(self, task: int) -> list[str]:
         """Return the classes of the tasks up to this one."""
@@ -67,9 +67,9 @@ def make_plan(config: RunConfig) -> Plan:
     return plan
 
 
-def _test_visits(samples: Sequence[Sample], classes: frozenset[str]) -> list[Visit]:
+def _test_visits(samples: Sequence[Sample], classes: frozenset[str]) -> list[StreamSample]:
     seen = seen_samples(samples, classes)
-    return [Visit(sample, classes if sample.known is None else classes & sample.known) for sample in seen]
+    return [StreamSample(sample, classes if sample.known is None else classes & sample.known) for sample in seen]
 
 
 def _subset(samples: Sequence[Sample], limit: int | None) -> Sequence[Sample]:

@@ -30,7 +30,7 @@ from cuter.settings import Role
 from cuter.storage import load_state
 from cuter.stream.images import path_text
 from cuter.stream.loading import Loaded, Unreadable, load_batches
-from cuter.stream.tasks import Visit, in_batches
+from cuter.stream.tasks import StreamSample, in_batches
 
 logger = logging.getLogger("cuter.run")
 
@@ -238,7 +238,9 @@ class Run:
         self._note_test(result, localisation)
         self._checkpoint()
 
-    def _load(self, batches: Sequence[Sequence[Visit]], names: Sequence[str], start: int = 0) -> Iterator[Loaded]:
+    def _load(
+        self, batches: Sequence[Sequence[StreamSample]], names: Sequence[str], start: int = 0
+    ) -> Iterator[Loaded]:
         """Decode ahead, and note what could not be read."""
         size = self.learner.backbone.image_size
         config = self.config

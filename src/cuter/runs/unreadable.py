@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from cuter.errors import DataError
 from cuter.runs.plan import Plan
 from cuter.stream.images import path_text
-from cuter.stream.tasks import Visit
+from cuter.stream.tasks import StreamSample
 
 NAMED = 3  # of the unreadable files
 
@@ -37,5 +37,5 @@ class UnreadableLimit:
                 )
 
 
-def _paths(visits: Iterable[Visit]) -> frozenset[str]:
+def _paths(visits: Iterable[StreamSample]) -> frozenset[str]:
     return frozenset(path_text(visit.sample.path) for visit in visits)

@@ -37,7 +37,7 @@ def assess(
     *,
     images: int = 200,
     features: Sequence[str] = (),
-    rounds: int = 2,
+    max_regions: int = 2,
     sigma: float = SIGMA,
     split: str = "train",
     seed: int = 0,
@@ -65,7 +65,7 @@ def assess(
         "dataset": dataset.name,
         "split": split,
         "seed": seed,
-        "rounds": rounds,
+        "rounds": max_regions,
         "sigma": sigma,
         "samples": [sample.id for sample in samples],
         "environment": describe_environment(place),
@@ -77,7 +77,7 @@ def assess(
             say(f"{number + 1}/{len(wanted)}  {cut_summary(localiser)}")
             seen, thumbnails = Seen(), list[tuple[Image.Image, str]]()
             for photos in read_photos([sample.path for sample in samples], localiser.backbone.image_size):
-                _look_at_photos(localiser, photos, samples, seen, thumbnails, rounds=rounds, sigma=sigma)
+                _look_at_photos(localiser, photos, samples, seen, thumbnails, max_regions=max_regions, sigma=sigma)
                 progress(number * len(samples) + len(seen.sizes) + len(seen.unreadable), len(wanted) * len(samples))
             if not seen.sizes:
                 raise DataError(
@@ -85,7 +85,7 @@ def assess(
                 )
             sheet = f"contact-sheet-{number + 1}-{_slug(names[name])}.png"
             title = f"{cut_summary(localiser)}, {len(thumbnails)} of {len(seen.sizes)} images"
-            contact_sheet(thumbnails, title, rounds, seen.boxed).save(out / sheet)
+            contact_sheet(thumbnails, title, max_regions, seen.boxed).save(out / sheet)
             row = {
                 "backbone": name,
                 "name": names[name],
@@ -136,7 +136,7 @@ def _look_at_photos(
     seen: Seen,
     thumbnails: list[tuple[Image.Image, str]],
     *,
-    rounds: int,
+    max_regions: int,
     sigma: float,
 ) -> None:
     """Note what is found in a batch of photos, and the first ones for the contact sheet."""
@@ -146,7 +146,9 @@ def _look_at_photos(
     here = [samples[place] for place in photos.places]
     truths = [[(box.x1, box.y1, box.x2, box.y2) for box in sample.boxes] for sample in here]
     sizes = [original.size for original in photos.originals]
-    found = look(localiser, photos.pixels, list(map(as_boxes, truths)), sizes, seen, rounds=rounds, sigma=sigma)
+    found = look(
+        localiser, photos.pixels, list(map(as_boxes, truths)), sizes, seen, max_regions=max_regions, sigma=sigma
+    )
     for sample, original, regions, true in zip(here, photos.originals, found, truths, strict=True):
         if len(thumbnails) < SHEET:
             thumbnails.append((marked(original, regions, THUMBNAIL, true, details=False), sample.path.name))

@@ -45,7 +45,7 @@ class Assessment(BaseModel):
     images: int = Field(200, ge=1)
     split: Literal["train", "test"] = "train"
     seed: int = 0  # of the draw of images
-    rounds: int = Field(2, ge=1)
+    max_regions: int = Field(2, ge=1)
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def carry_out_assessment(asked: Assessed, progress: Progress, say: Callable[[str
                 dataset,
                 unfinished,
                 images=what.images,
-                rounds=what.rounds,
+                max_regions=what.max_regions,
                 split=what.split,
                 seed=what.seed,
                 device=asked.request.device,

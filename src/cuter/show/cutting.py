@@ -62,7 +62,7 @@ def results_folder(out: Path) -> Iterator[None]:
 
 
 def cut_photos(
-    paths: Sequence[Path], out: Path, localiser: Localiser, rounds: int = 2, progress: Progress | None = None
+    paths: Sequence[Path], out: Path, localiser: Localiser, max_regions: int = 2, progress: Progress | None = None
 ) -> dict[str, Any]:
     """Cut images; write pictures, crops, contact sheets and regions.json into `out`; return what regions.json holds.
 
@@ -70,7 +70,7 @@ def cut_photos(
     and listed under 'unreadable'.
     """
     sheets = ["contact-sheet", *(f"contact-sheet-{page}" for page in range(2, -(-len(paths) // PAGE) + 1))]
-    names = file_names(paths, rounds, taken=sheets)
+    names = file_names(paths, max_regions, taken=sheets)
     images: list[dict[str, Any]] = []
     thumbnails: list[tuple[Image.Image, str]] = []
     unreadable: dict[str, str] = {}
@@ -81,7 +81,7 @@ def cut_photos(
                 progress(len(images) + len(unreadable), len(paths))
             if not photos.places:
                 continue
-            regions = localiser.cut(photos.pixels, rounds).to("cpu")
+            regions = localiser.cut(photos.pixels, max_regions).to("cpu")
             for index, (place, original) in enumerate(zip(photos.places, photos.originals, strict=True)):
                 found = cutouts(regions, index, original.size)
                 cut_picture(original, found, paths[place].name).save(out / f"{names[place]}.png")
@@ -100,11 +100,11 @@ def cut_photos(
                     progress(len(images) + len(unreadable), len(paths))
         for sheet, start in zip(sheets, range(0, len(thumbnails), PAGE), strict=False):
             page = thumbnails[start : start + PAGE]
-            contact_sheet(page, cut_summary(localiser), rounds).save(out / f"{sheet}.png")
+            contact_sheet(page, cut_summary(localiser), max_regions).save(out / f"{sheet}.png")
         report = {
             "backbone": localiser.backbone.name,
             "settings": asdict(localiser.settings),
-            "rounds": rounds,
+            "rounds": max_regions,
             "images": images,
             "unreadable": unreadable,
         }
@@ -122,9 +122,8 @@ def cut_summary(localiser: Localiser) -> str:
     """Say in a line which backbone is cut with which settings, and why these."""
     name, chosen = localiser.backbone.name, localiser.settings
     centre = "centred" if chosen.centre else "not centred"
-    return (
-        f"{short_name(name)}: {chosen.features}, tau {chosen.tau:g}, {centre}, loops {chosen.loops:g} ({chosen.origin})"
-    )
+    cut = f"tau {chosen.tau:g}, {centre}, self-loops {chosen.self_loop_weight:g}"
+    return f"{short_name(name)}: {chosen.features}, {cut} ({chosen.origin})"
 
 
 def short_name(backbone: str) -> str:
@@ -133,7 +132,7 @@ def short_name(backbone: str) -> str:
     return path.resolve().name if path.exists() else backbone
 
 
-def file_names(paths: Sequence[Path], rounds: int, taken: Sequence[str]) -> list[str]:
+def file_names(paths: Sequence[Path], max_regions: int, taken: Sequence[str]) -> list[str]:
     """Return a name for each image, such that neither its picture nor a crop takes the file of another.
 
     That is the image's own name without its ending, or NAME_2, NAME_3 … where something else is called so already:
@@ -143,7 +142,7 @@ def file_names(paths: Sequence[Path], rounds: int, taken: Sequence[str]) -> list
     names = []
     for path in paths:
         for candidate in itertools.chain([path.stem], (f"{path.stem}_{number}" for number in itertools.count(2))):
-            files = {candidate.casefold(), *(f"{candidate}-{turn + 1}".casefold() for turn in range(rounds))}
+            files = {candidate.casefold(), *(f"{candidate}-{turn + 1}".casefold() for turn in range(max_regions))}
             if not files & used:
                 break
         used |= files

@@ -43,12 +43,12 @@ def colour_of(one: Cutout) -> Colour:
     return COLOURS[(one.number - 1) % len(COLOURS)]
 
 
-def cut_picture(image: Image.Image, rounds: Sequence[Cutout], name: str) -> Image.Image:
+def cut_picture(image: Image.Image, regions: Sequence[Cutout], name: str) -> Image.Image:
     """Show a photo with its regions, and beside it for each round the eigenvector and the crop."""
-    photo = marked(image, rounds, (SHOWN, SHOWN))
+    photo = marked(image, regions, (SHOWN, SHOWN))
     cell = (SHOWN // 2, max((photo.height - GAP - _line_height()) // 2, SHOWN // 6))
     left = _captioned(photo, name, width=max(photo.width, SHOWN // 3))
-    return _framed(_beside([left, *(_round_column(image, one, cell) for one in rounds)]))
+    return _framed(_beside([left, *(_round_column(image, one, cell) for one in regions)]))
 
 
 def _round_column(image: Image.Image, one: Cutout, cell: tuple[int, int]) -> Image.Image:
@@ -64,7 +64,7 @@ def _round_column(image: Image.Image, one: Cutout, cell: tuple[int, int]) -> Ima
 
 def marked(
     image: Image.Image,
-    rounds: Sequence[Cutout],
+    regions: Sequence[Cutout],
     within: tuple[int, int],
     truths: Sequence[Box] = (),
     details: bool = True,
@@ -73,7 +73,7 @@ def marked(
 
     Details are masks and scores, for which a thumbnail has no room.
     """
-    found = [one for one in rounds if one.found]
+    found = [one for one in regions if one.found]
     shown = image.resize(fitted_size(image.size, within))
     if details:
         shown = _shaded(shown, found)
@@ -115,17 +115,17 @@ def eigenvector_colours(vector: np.ndarray) -> Image.Image:
 
 
 def contact_sheet(
-    cells: Sequence[tuple[Image.Image, str]], title: str, rounds: int, truths: bool = False
+    cells: Sequence[tuple[Image.Image, str]], title: str, max_regions: int, truths: bool = False
 ) -> Image.Image:
     """Lay out thumbnails with their captions in a grid, under a title and the meaning of the colours."""
     columns = max(1, round(math.sqrt(1.3 * len(cells))))
     tiles = [_centred(_captioned(image, caption, width=THUMBNAIL[0])) for image, caption in cells]
     grid = _below([_beside(tiles[start : start + columns]) for start in range(0, len(tiles), columns)])
-    return _framed(_below([_text(title), _legend(rounds, truths), grid]))
+    return _framed(_below([_text(title), _legend(max_regions, truths), grid]))
 
 
-def _legend(rounds: int, truths: bool) -> Image.Image:
-    entries = [_text(f"region {turn + 1}", COLOURS[turn % len(COLOURS)]) for turn in range(rounds)]
+def _legend(max_regions: int, truths: bool) -> Image.Image:
+    entries = [_text(f"region {turn + 1}", COLOURS[turn % len(COLOURS)]) for turn in range(max_regions)]
     if truths:
         swatch = Image.new("RGB", (36, _line_height()), FAINT)
         _dashed(ImageDraw.Draw(swatch), (2, 3, 34, _line_height() - 3))

@@ -13,7 +13,7 @@ from torch import Tensor
 from cuter.errors import DataError
 from cuter.stream.batch import Batch, membership
 from cuter.stream.images import path_text, read_squashed
-from cuter.stream.tasks import Visit
+from cuter.stream.tasks import StreamSample
 
 Source = TypeVar("Source")
 Decoded = tuple[Tensor, dict[int, str]]  # images (B, 3, size, size); by place in the batch, why one is missing
@@ -37,7 +37,7 @@ class Loaded:
 
 
 def load_batches(
-    batches: Sequence[Sequence[Visit]],
+    batches: Sequence[Sequence[StreamSample]],
     names: Sequence[str],
     image_size: int,
     *,
@@ -87,7 +87,7 @@ def decode_batches(
     )
 
 
-def _label(visits: Sequence[Visit], images: Tensor, names: tuple[str, ...]) -> Batch:
+def _label(visits: Sequence[StreamSample], images: Tensor, names: tuple[str, ...]) -> Batch:
     return Batch(
         images=images,
         labels=membership([visit.labels for visit in visits], names),

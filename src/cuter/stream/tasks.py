@@ -26,7 +26,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class StreamSample:
     """One arrival of an image, annotated for the classes in `known` only."""
 
     sample: Sample
@@ -114,7 +114,7 @@ def with_all_before(tasks: Sequence[Task]) -> list[Task]:
 
 def plan_stream(
     samples: Sequence[Sample], tasks: Sequence[Task], seed: int, blurry: float = 0.0, *, passes: int = 1
-) -> list[list[Visit]]:
+) -> list[list[StreamSample]]:
     """Return the visits of each task in the order in which they arrive.
 
     A task holds every image with at least one of its classes, so an image recurs in several tasks, each time with
@@ -130,18 +130,18 @@ def plan_stream(
     return [[visits[i] for _ in range(passes) for i in rng.permutation(len(visits))] for visits in plan]
 
 
-def _visits(samples: Sequence[Sample], task: Task) -> list[Visit]:
+def _visits(samples: Sequence[Sample], task: Task) -> list[StreamSample]:
     classes = frozenset(task.classes)
     return [
-        Visit(sample, classes if sample.known is None else classes & sample.known)
+        StreamSample(sample, classes if sample.known is None else classes & sample.known)
         for sample in samples
         if not classes.isdisjoint(sample.labels)
     ]
 
 
-def _blur(plan: list[list[Visit]], share: float, rng: np.random.Generator) -> list[list[Visit]]:
+def _blur(plan: list[list[StreamSample]], share: float, rng: np.random.Generator) -> list[list[StreamSample]]:
     """Hand `share` of each task's visits to its neighbours, half to each (the ends have only one)."""
-    blurred: list[list[Visit]] = [[] for _ in plan]
+    blurred: list[list[StreamSample]] = [[] for _ in plan]
     for index, visits in enumerate(plan):
         neighbours = [n for n in (index - 1, index + 1) if 0 <= n < len(plan)]
         leaving = rng.permutation(len(visits))[: round(share * len(visits))]
@@ -151,6 +151,6 @@ def _blur(plan: list[list[Visit]], share: float, rng: np.random.Generator) -> li
     return blurred
 
 
-def in_batches(visits: Sequence[Visit], size: int) -> list[list[Visit]]:
+def in_batches(visits: Sequence[StreamSample], size: int) -> list[list[StreamSample]]:
     """Cut visits into batches; the last one may be smaller."""
     return [list(visits[start : start + size]) for start in range(0, len(visits), size)]

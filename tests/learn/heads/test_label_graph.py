@@ -1,4 +1,4 @@
-"""Label nodes: against AGCN's formula, written with loops."""
+"""Label nodes: against AGCN's formula, written with self_loop_weight."""
 
 import math
 from pathlib import Path

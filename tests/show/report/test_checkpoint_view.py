@@ -15,7 +15,7 @@ from cuter.show.report.checkpoint_view import SIDE, memory_thumbnails, runs_to_s
 from cuter.show.report.predictions import SHOWN, WITHIN, Guess, _prediction, predict_tests
 from cuter.show.run_labels import named
 from cuter.stream.samples import Sample
-from cuter.stream.tasks import Visit
+from cuter.stream.tasks import StreamSample
 from made_up_runs import report_of, write_run
 
 
@@ -66,8 +66,8 @@ def test_a_run_without_memory_still_shows_its_test_images(start_run: Any, tmp_pa
     assert not {"Which classes fill memory", "What memory holds"} & set(page.headings_of("h2"))
 
 
-def visit(labels: set[str], known: set[str]) -> Visit:
-    return Visit(Sample("7", Path("7.png"), frozenset(labels)), frozenset(known))
+def visit(labels: set[str], known: set[str]) -> StreamSample:
+    return StreamSample(Sample("7", Path("7.png"), frozenset(labels)), frozenset(known))
 
 
 def test_labels_are_right_wrong_or_not_known() -> None:
@@ -93,7 +93,7 @@ def test_labels_are_right_wrong_or_not_known() -> None:
 
 
 def test_test_images_are_those_of_the_run(real_runs: list[Path], nasty_shapes: Path) -> None:
-    known: dict[str, list[Visit]] = {}
+    known: dict[str, list[StreamSample]] = {}
     first, second = (view_checkpoint(read_record(folder), known) for folder in real_runs)
     assert len(known) == 1, "one data set is read once"
     (visits,) = known.values()
@@ -113,7 +113,7 @@ def test_unreadable_test_images_are_left_out(real_runs: list[Path], tmp_path: Pa
     (tmp_path / "bad.png").write_text("no image")
     learner = Learner.load(real_runs[0], device="cpu")
     samples = [Sample(name, tmp_path / f"{name}.png", frozenset({"star"})) for name in ("good", "bad", "gone")]
-    predictions = predict_tests(learner, [Visit(sample, frozenset({"star"})) for sample in samples])
+    predictions = predict_tests(learner, [StreamSample(sample, frozenset({"star"})) for sample in samples])
     assert [prediction.id for prediction in predictions] == ["good"]
     assert predict_tests(learner, []) == []
 
@@ -123,7 +123,7 @@ def test_the_region_that_a_label_was_seen_in(start_run: Any, tmp_path: Path, mon
     monkeypatch.setattr(predictors, "UNDECIDED", 0.0)  # after so few steps no second score is high
     start_run(tmp_path / "run", method="rs", tasks="8", predictor="regions")
     facts = read_record(tmp_path / "run")
-    known: dict[str, list[Visit]] = {}
+    known: dict[str, list[StreamSample]] = {}
     predictions = view_checkpoint(facts, known).predictions
     learner = Learner.load(tmp_path / "run", device="cpu")
     paths = {visit.sample.id: visit.sample.path for visit in next(iter(known.values()))}

@@ -7,7 +7,7 @@ nothing is frozen.
 
 Both were published with backbones whose last features are trained by pooling over patches. In a transformer that was
 trained by its class token the patches of the last block carry little, so the embedding of the whole image, normalised,
-is added to what each token brings back (docs/methods.md has what it brings).
+is added to what each token brings back (docs/explanation/methods.md has what it brings).
 """
 
 from __future__ import annotations

@@ -85,6 +85,6 @@ def _share(part: Tensor, whole: Tensor) -> Tensor:
     """Return shares that grow with what was counted.
 
     AGCN counts through many epochs. In one pass the first images of a task would make edges by chance, and each edge
-    that comes or goes moves old nodes (docs/methods.md).
+    that comes or goes moves old nodes (docs/explanation/methods.md).
     """
     return part / (whole + EVIDENCE)

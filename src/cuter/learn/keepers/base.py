@@ -34,23 +34,23 @@ Criterion = Callable[[Tensor, Tensor, Tensor], Tensor]  # the loss of logits, la
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WantedVectors:
+class RequiredVectors:
     """What memory wants to know of images that were just seen, by the fields of `Item`."""
 
-    wants: Set[str]
+    required_vectors: Set[str]
     criterion: Criterion
 
     def __call__(self, view: View, labels: Tensor, known: Tensor) -> dict[str, Tensor]:
         """Return a row for each image, on the CPU."""
         vectors = {}
-        if "embedding" in self.wants:
+        if "embedding" in self.required_vectors:
             vectors["embedding"] = view.embedding.detach().float().cpu()
-        if "residual" in self.wants:
-            vectors["residual"] = residuals(self.criterion, view.logits, labels, known).cpu()
+        if "logit_grad" in self.required_vectors:
+            vectors["logit_grad"] = logit_grads(self.criterion, view.logits, labels, known).cpu()
         return vectors
 
 
-def residuals(criterion: Criterion, logits: Tensor, labels: Tensor, known: Tensor) -> Tensor:
+def logit_grads(criterion: Criterion, logits: Tensor, labels: Tensor, known: Tensor) -> Tensor:
     """Return ∂loss/∂logits (B, C) of each image's own loss: what the criterion says of it alone in its batch.
 
     So it does not matter whether the criterion is a sum or a mean over images.
@@ -75,7 +75,7 @@ class Keeper(ABC):
 
     @classmethod
     @abstractmethod
-    def create(cls, settings: Any, model: Model, memory: Memory, vectors: WantedVectors) -> Self:
+    def create(cls, settings: Any, model: Model, memory: Memory, vectors: RequiredVectors) -> Self:
         """Make a keeper of these settings, for a learner with this model and memory."""
 
     @abstractmethod

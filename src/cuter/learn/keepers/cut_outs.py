@@ -12,7 +12,7 @@ from torch import Tensor
 
 from cuter.cut.regions import bounding_boxes
 from cuter.errors import ConfigError
-from cuter.learn.keepers.base import KEEPERS, Keeper, Kept, WantedVectors, row_of
+from cuter.learn.keepers.base import KEEPERS, Keeper, Kept, RequiredVectors, row_of
 from cuter.learn.keepers.selection import (
     KEPT,
     OTHER_LABEL,
@@ -145,7 +145,7 @@ class CutOuts(Keeper):
         model: Model,
         shape: Shape[Any],
         select: Select,
-        vectors: WantedVectors,
+        vectors: RequiredVectors,
         *,
         lacks: Lacks | None = None,
         invites: Invites | None = None,
@@ -158,7 +158,7 @@ class CutOuts(Keeper):
         self.invites = invites  # if given, nothing is looked at for which memory has no place
 
     @classmethod
-    def create(cls, settings: CutOutsSettings, model: Model, memory: Memory, vectors: WantedVectors) -> Self:
+    def create(cls, settings: CutOutsSettings, model: Model, memory: Memory, vectors: RequiredVectors) -> Self:
         """Make a keeper for what a model can cut out: a CNN has no patches that could be left out."""
         is_cnn = model.backbone.is_cnn
         if settings.shape == "patches" and is_cnn:

@@ -56,7 +56,7 @@ def relative_to_image(candidates: Candidates) -> Verdicts:
 
     It is the given label with the highest score, and all others that are known for the image must stay clearly below.
     Scores that are low because learning has just begun, or high for classes that nobody looks for any more, do not
-    matter (docs/cuter.md).
+    matter (docs/explanation/cuter.md).
     """
     given = candidates.scores.masked_fill(~candidates.labels, -1)
     first, column = given.max(dim=1)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any, Self
 
-from cuter.learn.keepers.base import KEEPERS, Keeper, Kept, WantedVectors, row_of
+from cuter.learn.keepers.base import KEEPERS, Keeper, Kept, RequiredVectors, row_of
 from cuter.learn.model import Model, View
 from cuter.memory import Item, Memory
 from cuter.stream.batch import Batch
@@ -14,10 +14,10 @@ from cuter.stream.batch import Batch
 class WholeImages(Keeper):
     """Offers every image as it came, with what is known of its labels, and with the vectors that memory wants."""
 
-    vectors: WantedVectors
+    vectors: RequiredVectors
 
     @classmethod
-    def create(cls, settings: Any, model: Model, memory: Memory, vectors: WantedVectors) -> Self:
+    def create(cls, settings: Any, model: Model, memory: Memory, vectors: RequiredVectors) -> Self:
         """Make a keeper."""
         return cls(vectors)
 

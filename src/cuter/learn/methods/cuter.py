@@ -4,7 +4,7 @@ from cuter.learn.recipe import METHODS, Recipe
 from cuter.learn.regularisers import REGULARISERS
 
 PAPER = {"keeper": "cut-outs", "memory": "balanced"}
-# What goes beyond the paper; docs/cuter.md has what each piece brings.
+# What goes beyond the paper; docs/explanation/cuter.md has what each piece brings.
 CUTER = {
     "keeper": {"kind": "cut-outs", "shape": "auto", "selection": "relative", "fallback": "whole-image"},
     "memory": "balanced",

@@ -1,4 +1,4 @@
-"""RS, PRS, OCDM and CUTER as in the code behind the published tables (docs/departures.md): for comparison only."""
+"""RS, PRS, OCDM and CUTER as in the code behind the published tables, to compare (docs/explanation/departures.md)."""
 
 from cuter.learn.recipe import METHODS, Recipe
 

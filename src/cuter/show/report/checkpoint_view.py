@@ -18,11 +18,11 @@ from cuter.settings import Role
 from cuter.show.pictures import data_uri, fitted_size
 from cuter.show.report.predictions import Prediction, predict_tests
 from cuter.show.run_labels import NamedRun
-from cuter.stream.tasks import Visit
+from cuter.stream.tasks import StreamSample
 
 NO_CHECKPOINT = "it has no checkpoint yet"
 
-TestImages = dict[str, list[Visit]]  # of data sets that were read already
+TestImages = dict[str, list[StreamSample]]  # of data sets that were read already
 SHOWN_ITEMS = 32
 SIDE = 112  # pixels of the longer side of an item
 
@@ -86,7 +86,7 @@ def view_checkpoint(run: RunRecord, known: TestImages) -> CheckpointView:
     return CheckpointView(thumbnails, len(items), has_cutouts, predictions, no_predictions=reason)
 
 
-def _test_images(run: RunRecord, known: TestImages) -> list[Visit]:
+def _test_images(run: RunRecord, known: TestImages) -> list[StreamSample]:
     """Return the images of the run's last test; runs often share them, and reading a data set takes a while."""
     key = json.dumps([run.config.get(name) for name in field_names(Role.TESTED)], default=str)
     if key not in known:

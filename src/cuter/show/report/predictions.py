@@ -15,7 +15,7 @@ from cuter.learn.predictors import REGIONS
 from cuter.show.pictures import data_uri, marked
 from cuter.stream.photos import read_photos
 from cuter.stream.samples import pick
-from cuter.stream.tasks import Visit
+from cuter.stream.tasks import StreamSample
 
 SHOWN = 8
 WITHIN = (320, 240)  # pixels of a picture
@@ -56,13 +56,13 @@ class Prediction:
         return f"test image with {', '.join(self.truth) or 'nothing'}, {regions}"
 
 
-def predict_tests(learner: Learner, visits: Sequence[Visit]) -> list[Prediction]:
+def predict_tests(learner: Learner, visits: Sequence[StreamSample]) -> list[Prediction]:
     """Predict a fixed draw of test images, the same for all runs of a data set; unreadable ones are left out."""
     by_sample = {visit.sample.id: visit for visit in visits}
     drawn = [by_sample[sample.id] for sample in pick([visit.sample for visit in visits], SHOWN)]
     predictions = []
     settings = learner.settings
-    rounds = (
+    max_regions = (
         max(settings.localiser.max_regions, REGIONS)
         if settings.predictor.kind == "regions"
         else settings.localiser.max_regions
@@ -70,7 +70,7 @@ def predict_tests(learner: Learner, visits: Sequence[Visit]) -> list[Prediction]
     for photos in read_photos([visit.sample.path for visit in drawn], learner.backbone.image_size):
         if not photos.places:
             continue
-        regions = learner.cut(photos.pixels, rounds).to("cpu")
+        regions = learner.cut(photos.pixels, max_regions).to("cpu")
         scores, seen_in = _scores(learner, photos.pixels)
         for index, (place, original) in enumerate(zip(photos.places, photos.originals, strict=True)):
             found = cutouts(regions, index, original.size)
@@ -95,7 +95,7 @@ def _scores(learner: Learner, pixels: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _prediction(
-    visit: Visit,
+    visit: StreamSample,
     picture: Image.Image,
     regions: int,
     probabilities: Mapping[str, float],
@@ -118,6 +118,6 @@ def _prediction(
     )
 
 
-def _guess(label: str, probability: float, visit: Visit, region: int) -> Guess:
+def _guess(label: str, probability: float, visit: StreamSample, region: int) -> Guess:
     verdict = RIGHT if label in visit.labels else WRONG if label in visit.known else NOT_KNOWN
     return Guess(label, 100 * probability, verdict, region)

@@ -114,7 +114,7 @@ def home_of(name: str) -> Home:
     if name == "nuswide":
         raise DataError(
             "NUS-WIDE cannot be fetched: there is no official download of its images. A copy that you have is read in "
-            "the layouts official, hash-list, tab-list and csv (docs/formats.md): try 'cuter data check DIR'"
+            "the layouts official, hash-list, tab-list and csv (docs/reference/formats.md): try 'cuter data check DIR'"
         )
     if name not in HOMES:
         raise UnknownNameError(f"data set {name!r} is not one that can be fetched.{did_you_mean(name, sorted(HOMES))}")
