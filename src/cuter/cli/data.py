@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
 
 from cuter.cli.common import console, pairs, say, stop, waiting
 from cuter.errors import ConfigError
 from cuter.show.narrow import show
+from cuter.show.progress_line import counting
 
 app = typer.Typer(no_args_is_help=True, help="Fetch data sets, and look at them.")
 
@@ -47,13 +47,8 @@ def check(
             found = [load_dataset(dataset, **options)]
         else:
             raise ConfigError("name a folder, or with --dataset a data set that needs none: toybox")
-    with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
-        row = bar.add_task("reading images", total=None)
-        inspections = [
-            inspect(one, split, decode=decode, progress=lambda n, of: bar.update(row, completed=n, total=of))
-            for one in found
-            for split in SPLITS
-        ]
+    with counting(console, "reading images") as progress:
+        inspections = [inspect(one, split, decode=decode, progress=progress) for one in found for split in SPLITS]
     unreadable = {path: why for inspection in inspections for path, why in (inspection.unreadable or {}).items()}
     if print_json:
         typer.echo(json.dumps([inspection.as_dict() for inspection in inspections]))
