@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -206,7 +207,7 @@ def flat_settings(values: Mapping[str, Any], *, complete: bool = True) -> dict[s
 
     Args:
         values: The configuration as it was saved, perhaps by another version.
-        complete: Whether to add settings that came after it was saved, with what was done before they came.
+        complete: Whether to add settings that it lacks, as the method chooses them today.
     """
     whole = with_learner(legacy.nested(values) if legacy.is_flat(values) else values)
     flat = flattened(whole)
@@ -215,14 +216,15 @@ def flat_settings(values: Mapping[str, Any], *, complete: bool = True) -> dict[s
     learner = whole.get("learner", {})
     known = {name: value for name, value in whole.items() if name in RunConfig.model_fields}
     known["learner"] = {name: value for name, value in learner.items() if name in LearnerSettings.model_fields}
-    lacking = {name: "" for name, field in RunConfig.model_fields.items() if field.is_required() and name not in known}
-    try:
-        found = flattened(
-            restored_config(known | lacking | ({"dataset": "toybox"} if "dataset" in lacking else {})).dump()
-        )
-    except (ConfigError, UnknownNameError):  # of a version with other settings
-        found = {}
-    return {name: value for name, value in found.items() if name not in lacking} | flat
+    lacking = {name: value for name, value in NOWHERE.items() if name not in known}
+    found: dict[str, Any] = {}
+    for saved in (False, True):  # the latter, where the method is not known here, or a file is gone
+        with suppress(ConfigError, UnknownNameError):
+            found = found or flattened(validated(RunConfig, known | lacking, saved=saved).dump())
+    if not found:
+        return flat
+    unknown = {name: value for name, value in (whole | learner).items() if name not in {*known, *known["learner"]}}
+    return {name: value for name, value in found.items() if name not in lacking} | unknown
 
 
 def fields_of(file: Path | None, overrides: dict[str, Any]) -> dict[str, Any]:
