@@ -310,7 +310,8 @@ def _explain(model: type[BaseModel], finding: Any, registry: Registry[Any] | Non
         name = str(finding["loc"][-1])
         if issubclass(owner, Settings) and name in owner.renamed:
             return _Finding(field, "unknown setting ", f": it is {owner.renamed[name]} now")
-        accepted = did_you_mean(name, sorted(one for one in owner.model_fields if one != "kind"))
+        names = sorted(_own_names(owner))
+        accepted = did_you_mean(name, names) if names else " It has none."
         others = [one for one in registry or () if registry and name in registry.settings_of(one).model_fields]
         whose = f" of the {registry.kind} {chosen!r}" if registry else ""
         has = f" It is a setting of: {', '.join(others)}." if others else ""
@@ -321,6 +322,15 @@ def _explain(model: type[BaseModel], finding: Any, registry: Registry[Any] | Non
         return _Finding("", "", str(finding["ctx"]["error"]))
     message = finding["msg"].removeprefix("Value error, ")
     return _Finding(field, "", f": {message}, not {finding['input']!r}{_range(owner, str(finding['loc'][-1]))}")
+
+
+def _own_names(model: type[BaseModel]) -> Iterator[str]:
+    """Yield the names that fields may have without a dot: those of settings inside, as a run's learner, need none."""
+    for name, field in model.model_fields.items():
+        if (inner := _inner(field)) is not None and registry_of(field) is None:
+            yield from _own_names(inner)
+        elif name != "kind":
+            yield name
 
 
 def _range(model: type[BaseModel], field: str) -> str:

@@ -8,7 +8,6 @@ import typer
 
 from cuter.cli.common import console, interruptible, refuse_with_resume, say, unused
 from cuter.cli.settings_options import typed_settings
-from cuter.runs.config import load_config
 
 
 def run(
@@ -35,6 +34,7 @@ def run(
     typed = typed_settings(ctx)
     with console.status("loading"):
         from cuter.runs import run as runs
+        from cuter.runs.config import load_config
         from cuter.show.run_display import RunDisplay
     refuse_with_resume(resume, typed, config, out, runs.CHANGEABLE)
     if resume is not None:
