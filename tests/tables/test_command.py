@@ -301,7 +301,7 @@ def test_the_table_of_what_is_finished_needs_no_run(paper: Paper, log: Path, tmp
         (["voc", "--set", "seed=4"], "use --seeds"),
         (
             ["voc", "--set", "keeper.selection.tau1=0.6"],
-            "row RS of voc: unknown setting keeper.selection of the keeper",
+            "row RS of voc: unknown setting keeper.selection",
         ),
         (["voc", "--backbone", "two"], "needs one --backbone"),
         ([], "name a table"),
