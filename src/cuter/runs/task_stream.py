@@ -32,7 +32,7 @@ class TaskStream:
         workers: Processes that decode images ahead.
         options: Fields of a run's configuration: batch_size, class_order, blurry, limit_train, limit_test, seed …
 
-    Example:
+    Examples:
         >>> from cuter import Learner, TaskStream, load_dataset
         >>> learner = Learner.create("cuter", backbone="toybox", memory={"images": 10})
         >>> dataset = load_dataset("toybox", train=20, test=20)

@@ -44,7 +44,7 @@ def as_batches(
     Raises:
         BatchError: A sample is none of these.
 
-    Example:
+    Examples:
         >>> import torch
         >>> images = torch.zeros(5, 3, 32, 32, dtype=torch.uint8)
         >>> samples = [(image, ["cat"]) for image in images]
