@@ -95,6 +95,13 @@ class Part:
     registry: Registry[Any]
 
 
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Marks a field that holds one of the names of a registry, so that its help can list them."""
+
+    registry: Registry[Any]
+
+
 def kind(default: str, description: str) -> Any:
     """Return the field of a part: its settings, by default those of the part named `default`."""
     return Field(default=default, description=description)

@@ -18,6 +18,7 @@ from cuter.learn.recipe import METHODS
 from cuter.learn.renamed import RENAMED
 from cuter.learn.settings import LearnerSettings
 from cuter.settings import (
+    Choices,
     Model,
     Role,
     Settings,
@@ -44,7 +45,7 @@ class RunConfig(Settings):
 
     renamed: ClassVar[Mapping[str, str]] = RENAMED
 
-    dataset: Annotated[str, Role.COMMON, Role.DATA, Role.STREAM, Role.TESTED] = Field(
+    dataset: Annotated[str, Choices(DATASETS), Role.COMMON, Role.DATA, Role.STREAM, Role.TESTED] = Field(
         description="Data set; folder reads your own CSV or JSON lines."
     )
     data_root: Annotated[
