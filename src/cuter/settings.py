@@ -153,7 +153,7 @@ def merged(model: type[Settings], base: Mapping[str, Any], over: Mapping[str, An
     return result
 
 
-def without(model: type[Settings], values: Mapping[str, Any], usual: Settings) -> dict[str, Any]:
+def without(values: Mapping[str, Any], usual: Settings) -> dict[str, Any]:
     """Return values without those that are as `usual`, field by field also inside of parts."""
     left: dict[str, Any] = {}
     for name, value in values.items():
@@ -161,7 +161,7 @@ def without(model: type[Settings], values: Mapping[str, Any], usual: Settings) -
         if isinstance(known, Settings) and isinstance(value, Mapping):
             if value.get("kind", "") != getattr(known, "kind", ""):
                 left[name] = dict(value)
-            elif inner := without(type(known), value, known):
+            elif inner := without(value, known):
                 left[name] = inner
         elif not hasattr(usual, name) or value != usual.model_dump(mode="json", include={name})[name]:
             left[name] = value

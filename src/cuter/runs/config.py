@@ -276,7 +276,7 @@ def _without_choices_of_another_method(values: dict[str, Any], overrides: dict[s
         for name in {*METHODS[old].stream, *METHODS[new].stream}
     }
     own = {name: value for name, value in values.items() if name not in chosen or value != chosen[name]}
-    return own | {"learner": without(LearnerSettings, values["learner"], usual)}
+    return own | {"learner": without(values["learner"], usual)}
 
 
 def with_absolute_path(name: str) -> str:
