@@ -129,13 +129,15 @@ def test_parts_in_a_module_of_your_own(tmp_path: Path) -> None:
 
 
 def test_the_examples_of_the_readme(tmp_path: Path, backbone_folder: Path, shapes: Path) -> None:
-    learning, cutting = python_blocks("README.md")
+    learning, loop, cutting = python_blocks("README.md")
     for name in ("photo.jpg", "robin.jpg"):
         (tmp_path / name).write_bytes((shapes / "images" / "test-00000.png").read_bytes())
     stream = "stream = [(['photo.jpg', 'robin.jpg'], [['cat'], ['dog', 'cat']])]\n"
     cutting += "assert regions.masks.shape == (1, 2, 28, 28)\nassert len(crops) == 1\n"
-    told = execute((stream + learning + cutting).replace("dino-vits16", str(backbone_folder)), tmp_path)
+    loop = loop.replace('"voc", "VOCdevkit"', f'"folder", {str(shapes)!r}').replace("5x4", "4x2").replace("224", "32")
+    told = execute((stream + learning + loop + cutting).replace("dino-vits16", str(backbone_folder)), tmp_path)
     assert "'dog': 0." in told
+    assert "mAP over 8 classes" in told
     assert (tmp_path / "tagger" / "learner.safetensors").exists()
 
 

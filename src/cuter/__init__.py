@@ -8,10 +8,12 @@ if TYPE_CHECKING:
     from cuter.cut import Localiser
     from cuter.learn.learner import Learner
     from cuter.memory import Memory
+    from cuter.runs.task_stream import TaskStream
     from cuter.stream.batch import Batch
     from cuter.stream.datasets import load_dataset
     from cuter.stream.images import read_images
     from cuter.stream.labels import LabelSpace
+    from cuter.stream.sources import as_batches
 
 __version__ = "0.1.0"
 
@@ -22,6 +24,8 @@ _HOMES = {
     "Learner": "cuter.learn.learner",
     "Localiser": "cuter.cut",
     "Memory": "cuter.memory",
+    "TaskStream": "cuter.runs.task_stream",
+    "as_batches": "cuter.stream.sources",
     "load_backbone": "cuter.backbone",
     "load_dataset": "cuter.stream.datasets",
     "read_images": "cuter.stream.images",
@@ -34,6 +38,8 @@ __all__ = [
     "Learner",
     "Localiser",
     "Memory",
+    "TaskStream",
+    "as_batches",
     "load_backbone",
     "load_dataset",
     "read_images",

@@ -95,6 +95,13 @@ class Part:
     registry: Registry[Any]
 
 
+@dataclass(frozen=True, eq=False)
+class Choices:
+    """Marks a field that holds one of the names of a registry, so that its help can list them."""
+
+    registry: Registry[Any]
+
+
 def kind(default: str, description: str) -> Any:
     """Return the field of a part: its settings, by default those of the part named `default`."""
     return Field(default=default, description=description)
@@ -146,7 +153,7 @@ def merged(model: type[Settings], base: Mapping[str, Any], over: Mapping[str, An
     return result
 
 
-def without(model: type[Settings], values: Mapping[str, Any], usual: Settings) -> dict[str, Any]:
+def without(values: Mapping[str, Any], usual: Settings) -> dict[str, Any]:
     """Return values without those that are as `usual`, field by field also inside of parts."""
     left: dict[str, Any] = {}
     for name, value in values.items():
@@ -154,7 +161,7 @@ def without(model: type[Settings], values: Mapping[str, Any], usual: Settings) -
         if isinstance(known, Settings) and isinstance(value, Mapping):
             if value.get("kind", "") != getattr(known, "kind", ""):
                 left[name] = dict(value)
-            elif inner := without(type(known), value, known):
+            elif inner := without(value, known):
                 left[name] = inner
         elif not hasattr(usual, name) or value != usual.model_dump(mode="json", include={name})[name]:
             left[name] = value
@@ -320,7 +327,8 @@ def _explain(model: type[BaseModel], finding: Any, registry: Registry[Any] | Non
         name = str(finding["loc"][-1])
         if issubclass(owner, Settings) and name in owner.renamed:
             return _Finding(field, "unknown setting ", f": it is {owner.renamed[name]} now")
-        accepted = did_you_mean(name, sorted(one for one in owner.model_fields if one != "kind"))
+        names = sorted(_own_names(owner))
+        accepted = did_you_mean(name, names) if names else " It has none."
         others = [one for one in registry or () if registry and name in registry.settings_of(one).model_fields]
         whose = f" of the {registry.kind} {chosen!r}" if registry else ""
         has = f" It is a setting of: {', '.join(others)}." if others else ""
@@ -331,6 +339,15 @@ def _explain(model: type[BaseModel], finding: Any, registry: Registry[Any] | Non
         return _Finding("", "", str(finding["ctx"]["error"]))
     message = finding["msg"].removeprefix("Value error, ")
     return _Finding(field, "", f": {message}, not {finding['input']!r}{_range(owner, str(finding['loc'][-1]))}")
+
+
+def _own_names(model: type[BaseModel]) -> Iterator[str]:
+    """Yield the names that fields may have without a dot: those of settings inside, as a run's learner, need none."""
+    for name, field in model.model_fields.items():
+        if (inner := _inner(field)) is not None and registry_of(field) is None:
+            yield from _own_names(inner)
+        elif name != "kind":
+            yield name
 
 
 def _range(model: type[BaseModel], field: str) -> str:

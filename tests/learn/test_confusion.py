@@ -103,12 +103,12 @@ def test_a_learner_looks_with_what_it_predicts_by(tiny: Backbone) -> None:
     with torch.no_grad():
         one.model.head.biases[0].fill_(9.0)  # type: ignore[index]
     one.observe(Batch.of(pixels, labels, ids=[f"2 {n}" for n in range(6)]))
-    assert one.confusion.pairs == [(0, 1), (1, 0)]
+    assert one.draw.confusion.pairs == [(0, 1), (1, 0)]
     with torch.no_grad():
         one.model.head.biases[0][0] = -9.0  # type: ignore[index]
     one.observe(Batch.of(pixels, labels, ids=[f"3 {n}" for n in range(6)]))
     one.observe(Batch.of(pixels, labels, ids=[f"4 {n}" for n in range(6)]))
-    assert one.confusion.pairs == [(0, 1)], "nothing looks like a any more"
+    assert one.draw.confusion.pairs == [(0, 1)], "nothing looks like a any more"
 
 
 def test_vectors_of_what_is_drawn_are_renewed() -> None:

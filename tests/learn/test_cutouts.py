@@ -260,12 +260,21 @@ def test_a_missing_localiser_is_told(gazing: Backbone) -> None:
 
 def test_cut_energy_needs_a_localiser_with_the_same_grid(gazing: Backbone, backbone_folder) -> None:
     with pytest.raises(ConfigError, match=r"8×8 patches, but the localiser .* has 4×4"):
-        Learner.create("cuter+cut-energy", backbone=gazing, device="cpu", localiser=str(backbone_folder))
+        Learner.create(
+            "cuter+cut-energy",
+            backbone=gazing,
+            device="cpu",
+            localiser={"kind": "backbone", "name": str(backbone_folder)},
+        )
 
 
 def test_a_localiser_with_another_image_size(gazing: Backbone, backbone_folder) -> None:
     one = Learner.create(
-        "cuter", backbone=gazing, device="cpu", localiser=str(backbone_folder), keeper={"fallback": "none"}
+        "cuter",
+        backbone=gazing,
+        device="cpu",
+        localiser={"kind": "backbone", "name": str(backbone_folder)},
+        keeper={"fallback": "none"},
     )
     assert one.localiser.backbone.image_size == 32
     images = torch.randint(0, 255, (4, 3, 64, 64), dtype=torch.uint8)
@@ -302,5 +311,5 @@ def test_patches_of_a_learner_go_through_memory_and_replay() -> None:
 def test_a_cnn_has_no_patches_to_cut_out() -> None:
     config = {"model_type": "resnet", "embedding_size": 8, "hidden_sizes": [16, 32], "depths": [1, 1]}
     backbone = Backbone(build(make_config(config, "test")), Preprocessing(32), name="tiny resnet")
-    with pytest.raises(ConfigError, match=r"is a CNN.*cutout_shape"):
+    with pytest.raises(ConfigError, match=r"is a CNN.*keeper\.shape"):
         Learner.create("cuter", backbone=backbone, keeper={"shape": "patches"})

@@ -321,3 +321,19 @@ def test_it_learns_beside_a_regulariser(tiny: Backbone, method: str) -> None:
     night, day = one.predict(torch.stack([dark[0], bright[0]]))
     assert night["night"] > night["day"]
     assert day["day"] > day["night"]
+
+
+def test_a_learner_that_moves_goes_on_exactly_where_it_was(tiny: Backbone) -> None:
+    one, other = learner(copy.deepcopy(tiny)), learner(copy.deepcopy(tiny))
+    for each in (one, other):
+        each.observe(batch(3, ["cat"]))
+    assert one.to("cpu") is one
+    assert one.observe(batch(3, ["dog"])).loss == other.observe(batch(3, ["dog"])).loss
+    assert torch.equal(weights(one), weights(other))
+
+
+def test_a_learner_says_what_it_is(tiny: Backbone) -> None:
+    one = learner(tiny)
+    one.observe(batch(3, ["cat"]))
+    assert repr(one).startswith("Learner(method='rs', backbone=")
+    assert "classes=1, steps=1, memory='reservoir' with 3 items" in repr(one)

@@ -19,7 +19,7 @@ from cuter.learn.regularise import make_regulariser
 from cuter.learn.regularisers import REGULARISERS
 from cuter.learn.separation import non_sparse_separation
 from cuter.learn.settings import LearnerSettings
-from cuter.learn.targets import AbsentIfSure
+from cuter.learn.targets import AbsentIfSure, AbsentIfSureSettings
 from cuter.memory import MEMORIES, Item, Memory
 from cuter.stream.batch import Batch
 
@@ -123,7 +123,7 @@ def test_how_replay_is_drawn(tiny: Backbone, draw: str, monkeypatch: pytest.Monk
 def test_what_a_stream_image_says_of_unknown_classes(tiny: Backbone) -> None:
     known = torch.tensor([[True, False, False]])
     batch = Batch(images(1), torch.tensor([[True, False, False]]), known, ("a", "b", "c"), ("x",))
-    told = AbsentIfSure(0.5)(batch, torch.tensor([[3.0, -0.1, 0.1]]))
+    told = AbsentIfSure(AbsentIfSureSettings(below=0.5))(batch, torch.tensor([[3.0, -0.1, 0.1]]))
     assert told.known.tolist() == [[True, True, False]], "a low score is absent, a high one stays unknown"
     assert told.labels.tolist() == [[True, False, False]]
     for choice, expected in (("ignored", [False, True]), ("absent-if-sure", [True, True])):

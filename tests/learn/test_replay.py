@@ -4,7 +4,7 @@ import torch
 from cuter.learn.replay import as_batch, augmented
 from cuter.memory import Item
 from cuter.memory.patches import pack
-from cuter.stream.augment import Augmented, make_augment
+from cuter.stream.augment import AUGMENTATIONS, Augmented
 
 NAMES = ("cat", "dog", "bird", "fish")
 
@@ -62,7 +62,7 @@ def test_visible_patches_are_mirrored_with_their_image() -> None:
     mask = torch.tensor([[True, False], [True, False]])
     batch = as_batch([part_of(image, mask)] * 20, NAMES, 16, "absent")
     torch.manual_seed(0)
-    images, visible = augmented(batch, make_augment("flip"))
+    images, visible = augmented(batch, AUGMENTATIONS["flip"]())
     assert visible is not None
     mirrored = visible[:, 0, 1]
     assert 0 < mirrored.sum() < 20

@@ -3,7 +3,7 @@
 import torch
 from torch import Tensor
 
-from cuter.learn.targets import AbsentIfSure, Ignored
+from cuter.learn.targets import AbsentIfSure, AbsentIfSureSettings, Ignored
 from cuter.stream.batch import Batch
 
 
@@ -22,6 +22,8 @@ def test_by_default_nothing_is_said_of_them() -> None:
 
 
 def test_absent_where_the_score_is_low() -> None:
-    told = AbsentIfSure(0.7)(batch_of([["cat"]] * 2, ["cat"]), logits_of([[0.9, 0.69], [0.1, 0.71]]))
+    told = AbsentIfSure(AbsentIfSureSettings(below=0.7))(
+        batch_of([["cat"]] * 2, ["cat"]), logits_of([[0.9, 0.69], [0.1, 0.71]])
+    )
     assert told.known.tolist() == [[True, True], [True, False]]
     assert told.labels.tolist() == [[True, False]] * 2

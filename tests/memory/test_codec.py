@@ -3,7 +3,7 @@ import torch
 from PIL import features
 
 from cuter.errors import ConfigError
-from cuter.memory import Item
+from cuter.memory import Item, MemorySettings
 from cuter.memory.codec import CODECS, decode, encode, require_codec
 from cuter.memory.reservoir import Reservoir
 
@@ -78,7 +78,9 @@ def test_a_view_of_a_larger_image_is_stored_as_what_it_shows(codec: str) -> None
 def test_the_same_budget_holds_several_times_more(codec: str) -> None:
     nothing = torch.zeros(1, dtype=torch.bool)
     items = [Item(natural(seed), nothing, nothing, str(seed)) for seed in range(120)]
-    raw, memory = (Reservoir(10 * 96 * 96, torch.Generator().manual_seed(0), kind) for kind in ("raw", codec))
+    raw, memory = (
+        Reservoir(10 * 96 * 96, torch.Generator().manual_seed(0), MemorySettings(codec=kind)) for kind in ("raw", codec)
+    )
     for one in (raw, memory):
         one.offer(items)
     assert len(raw) == 10

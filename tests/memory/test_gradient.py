@@ -43,7 +43,7 @@ def head() -> LinearHead:
     torch.manual_seed(0)
     head = LinearHead(8)
     for count in (3, 2):
-        head.grow(count)
+        head.grow(["class"] * count)
     for parameter in head.parameters():
         torch.nn.init.normal_(parameter)
     return head

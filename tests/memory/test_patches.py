@@ -5,7 +5,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuter.memory import MEMORIES, Item
+from cuter.memory import MEMORIES, Item, MemorySettings
 from cuter.memory.patches import GREY, pack, unpack
 
 masks = st.lists(st.lists(st.booleans(), min_size=3, max_size=3), min_size=4, max_size=4).filter(
@@ -41,11 +41,11 @@ def test_memory_gives_patches_back(codec: str) -> None:
     smooth = torch.arange(64).repeat(3, 64, 1).mul(3).to(torch.uint8)
     mask = torch.zeros(4, 4, dtype=torch.bool)
     mask[1, 1:] = mask[2, 2] = True
-    memory = MEMORIES["balanced"](10_000, torch.Generator().manual_seed(0), codec)
+    memory = MEMORIES["balanced"](10_000, torch.Generator().manual_seed(0), MemorySettings(codec=codec))
     one = torch.ones(1, dtype=torch.bool)
     memory.offer([Item(pack(smooth, mask), one, one, "photo", (16, 16, 64, 48), mask)])
     state = memory.state_dict()
-    again = MEMORIES["balanced"](10_000, torch.Generator().manual_seed(0), codec)
+    again = MEMORIES["balanced"](10_000, torch.Generator().manual_seed(0), MemorySettings(codec=codec))
     again.load_state_dict(state)
     assert again.pixels == memory.pixels <= 4 * 16 * 16
     (drawn,) = again.sample(1)

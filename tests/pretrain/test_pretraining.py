@@ -300,7 +300,7 @@ def test_a_wrong_device_is_told_before_images_are_read(tmp_path: Path) -> None:
 def test_a_folder_of_another_command_is_not_continued(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("method: rs")
     (tmp_path / "summary.json").write_text('{"tasks": []}')
-    with pytest.raises(ConfigError, match=r"config\.yaml: unknown field 'method'"):
+    with pytest.raises(ConfigError, match=r"config\.yaml: unknown setting method"):
         resume(tmp_path, silent())
 
 

@@ -119,7 +119,7 @@ def test_figures_of_cuts_in_images_that_are_not_square(voc: Path, tmp_path: Path
     assert report["reference"] == {"whole image": 0, "centre": 0}
     assert report["spearman"]["ap50"] == pytest.approx(-math.sqrt(3) / 2)  # ranks 1, 2, 3 against 3, 1½, 1½
     assert seen[-1] == (18, 18)
-    assert told[1] == "2/3  good: keys, tau 0.9, not centred, self_loop_weight 0 (given)"
+    assert told[1] == "2/3  good: keys, tau 0.9, not centred, self-loops 0 (given)"
     files = {"assessment.json", "assessment.md", "fiedler-ap50.png"}
     sheets = {"contact-sheet-1-weaker.png", "contact-sheet-2-good.png", "contact-sheet-3-weak.png"}
     assert {file.name for file in out.iterdir()} == files | sheets

@@ -85,11 +85,11 @@ def test_settings_are_those_that_differ_and_those_that_follow_from_the_method(tm
     write(tmp_path / "rs")
     write(tmp_path / "cuter", method="cuter", keeper="cut-outs", memory="balanced", lr=0.5)
     found = compare_runs([tmp_path / "rs", tmp_path / "cuter"])
-    assert list(found.settings) == [
-        "method", "keeper", "memory", "cutout_shape", "selection", "fallback", "stream_unknown", "absent_below",
-        "guesses_train", "lr",
-    ]  # fmt: skip
-    assert found.settings["selection"] == {"rs": "paper", "cuter": "relative"}
+    assert set(found.settings) == {
+        "method", "keeper", "keeper.shape", "keeper.rim", "keeper.selection", "keeper.fallback", "memory", "targets",
+        "targets.below", "targets.train", "lr",
+    }  # fmt: skip
+    assert found.settings["keeper.selection"] == {"cuter": "relative"}, "whole images have none"
     assert ["lr", "2e-05", "0.5"] in rows_below(printed(found), "Settings that differ")
     assert found.surroundings == {}
 
@@ -109,7 +109,7 @@ def test_seed_paths_and_device_are_settings_if_they_differ(tmp_path: Path) -> No
     assert found.surroundings["python"] == {"rs, seed 0": "3.11.7", "rs, setting_to_come 7, seed 3": "3.13.1"}
     assert "torch" not in found.surroundings
     assert found.notes["rs, seed 0"][0].startswith("usual values are taken for settings that its config.yaml lacks: ")
-    assert "cutout_shape" in found.notes["rs, seed 0"][0]
+    assert "memory.codec" in found.notes["rs, seed 0"][0]
 
 
 def test_figures_and_their_differences_to_the_first_run(tmp_path: Path) -> None:

@@ -108,11 +108,11 @@ def test_a_place_that_cannot_be_written_is_told(photo: Path, localiser: Localise
 
 
 def test_a_failure_leaves_no_empty_folder(photo: Path, tmp_path: Path, localiser: Localiser) -> None:
-    with pytest.raises(BatchError, match="rounds must be at least 1"):
+    with pytest.raises(BatchError, match="max_regions must be at least 1"):
         cut_photos([photo], tmp_path / "out", localiser, max_regions=0)
     assert not (tmp_path / "out").exists()
     (tmp_path / "mine").mkdir()
-    with pytest.raises(BatchError, match="rounds must be at least 1"):
+    with pytest.raises(BatchError, match="max_regions must be at least 1"):
         cut_photos([photo], tmp_path / "mine", localiser, max_regions=0)
     assert (tmp_path / "mine").exists()
 
@@ -156,4 +156,4 @@ def test_no_image_takes_the_files_of_another() -> None:
 
 
 def test_the_summary_tells_why_these_settings(localiser: Localiser) -> None:
-    assert cut_summary(localiser) == "red-or-not: keys, tau 0.2, not centred, self_loop_weight 0 (given)"
+    assert cut_summary(localiser) == "red-or-not: keys, tau 0.2, not centred, self-loops 0 (given)"

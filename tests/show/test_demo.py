@@ -67,7 +67,7 @@ def test_three_methods_meet_one_stream(finished: tuple[Path, str, dict[str, Any]
     assert [len(task["classes"]) for task in returned["rs"]["tasks"]] == [5, 10, 15, 20, 25]
     assert returned["finetune"]["memory_items"] == 0, "what the method chooses goes before the options"
     assert returned["rs"]["memory_items"] > 0
-    assert returned["cuter"]["config"]["keeper"] == "cut-outs"
+    assert returned["cuter"]["config"]["learner"]["keeper"]["kind"] == "cut-outs"
 
 
 def test_the_table_has_the_figures_of_the_runs(finished: tuple[Path, str, dict[str, Any]]) -> None:

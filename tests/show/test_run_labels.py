@@ -56,7 +56,7 @@ def test_settings_that_an_older_version_did_not_have_count_as_usual() -> None:
     older = run_with(method="cuter")
     for name in ("memory", "keeper"):
         del older.config[name]  # type: ignore[attr-defined]
-    newer = run_with(method="cuter", keeper="cut-outs", memory="balanced", fallback="whole-image", seed=1)
+    newer = run_with(method="cuter", keeper="cut-outs", memory="balanced", seed=1)
     assert labels(older, newer) == ["cuter, seed 0", "cuter, seed 1"]
     assert named([older, newer])[0].group == "cuter"
     assert full_settings({"method": "from a plugin"})["seed"] == 0

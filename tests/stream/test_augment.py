@@ -1,14 +1,14 @@
 import pytest
 import torch
 
-from cuter.stream.augment import Augmented, make_augment
+from cuter.stream.augment import AUGMENTATIONS, Augmented
 from cuter.stream.resize import resize
 
 
 def draw(kind: str, seed: int, images: torch.Tensor) -> torch.Tensor:
     with torch.random.fork_rng([]):
         torch.manual_seed(seed)
-        return make_augment(kind)(images).images
+        return AUGMENTATIONS[kind]()(images).images
 
 
 @pytest.mark.parametrize("kind", ["paper", "flip"])
@@ -69,7 +69,7 @@ def test_boxes_find_back_to_the_image_before_a_flip() -> None:
     images = torch.zeros(20, 3, 40, 64)
     images[:, :, 10:14, 50:57] = 1
     torch.manual_seed(0)
-    augmented = make_augment("flip")(images)
+    augmented = AUGMENTATIONS["flip"]()(images)
     there = boxes_of(augmented.images, augmented.images[:, 0] > 0)
     assert len({tuple(box) for box in there[:, 0].tolist()}) == 2, "some are mirrored, some are not"
     assert augmented.original_boxes(there)[:, 0].tolist() == [[50, 10, 57, 14]] * 20
@@ -88,7 +88,7 @@ def test_boxes_find_back_through_rotation_shear_and_shift(monkeypatch: pytest.Mo
     images = torch.zeros(30, 3, 96, 96)
     images[:, :, 40:60, 38:62] = 1
     torch.manual_seed(1)
-    augmented = make_augment("paper")(images)
+    augmented = AUGMENTATIONS["paper"]()(images)
     there = boxes_of(augmented.images, augmented.images[:, 0] > 0.5)
     assert len({tuple(box) for box in there[:, 0].tolist()}) > 5
     found = augmented.original_boxes(there)[:, 0]
@@ -109,7 +109,7 @@ def test_boxes_stay_inside_the_image() -> None:
 
 def test_no_image_at_all() -> None:
     for kind in ("flip", "none"):
-        augmented = make_augment(kind)(torch.zeros(0, 3, 8, 8))
+        augmented = AUGMENTATIONS[kind]()(torch.zeros(0, 3, 8, 8))
         assert augmented.original_boxes(torch.zeros(0, 2, 4, dtype=torch.long)).shape == (0, 2, 4)
 
 
@@ -128,7 +128,7 @@ def test_masks_find_back_to_the_image_before(kind: str) -> None:
     generator = torch.Generator().manual_seed(0)
     masks = torch.rand(8, 2, 4, 6, generator=generator) < 0.5
     torch.manual_seed(0)
-    seen = make_augment(kind)(torch.zeros(8, 3, 32, 48))
+    seen = AUGMENTATIONS[kind]()(torch.zeros(8, 3, 32, 48))
     back = seen.original_masks(masks, (4, 6))
     mirrored = seen.matrices[:, 0, 0] < 0
     assert mirrored.any() == (kind == "flip")
@@ -139,7 +139,7 @@ def test_masks_find_back_to_the_image_before(kind: str) -> None:
 def test_masks_of_another_grid_are_looked_up_at_the_centres_of_patches() -> None:
     masks = torch.zeros(1, 1, 2, 2, dtype=torch.bool)
     masks[0, 0, 0, 1] = True
-    seen = make_augment("none")(torch.zeros(1, 3, 24, 24))
+    seen = AUGMENTATIONS["none"]()(torch.zeros(1, 3, 24, 24))
     expected = torch.zeros(1, 1, 3, 4, dtype=torch.bool)
     expected[0, 0, 0, 2:] = True  # the middle row lies half above and half below: its centre is below
     assert torch.equal(seen.original_masks(masks, (3, 4)), expected)

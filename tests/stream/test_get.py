@@ -54,7 +54,7 @@ def names(folder: Path) -> set[str]:
 def test_what_was_fetched_can_be_read(web: SmallWeb, tmp_path: Path, name: str, images: tuple[int, int]):
     told: list[str] = []
     root = tmp_path / "new" / "data"
-    get_dataset(name, root, tell=told.append)
+    get_dataset(name, root, say=told.append)
     data = load_dataset(detect(root), root)
     assert (data.name, len(data.train), len(data.test)) == (name, *images)
     assert paths(web) == ARCHIVES[name]
@@ -62,14 +62,14 @@ def test_what_was_fetched_can_be_read(web: SmallWeb, tmp_path: Path, name: str, 
     assert sum("deleted" in text for text in told) == len(homes.HOMES[name].pieces)
     assert not list(root.rglob("*.part"))
 
-    get_dataset(name, root, tell=told.append)
+    get_dataset(name, root, say=told.append)
     assert told[-1] == f"All of it is in {root} already"
     assert len(web.requests) == len(ARCHIVES[name])
 
 
 def test_archives_can_be_kept_and_are_used_again(web: SmallWeb, tmp_path: Path):
     told: list[str] = []
-    get_dataset("voc", tmp_path, keep_archives=True, tell=told.append)
+    get_dataset("voc", tmp_path, keep_archives=True, say=told.append)
     assert {TRAINVAL[1:], TEST[1:]} < names(tmp_path)
     assert told[-1].endswith("VOCtrainval_06-Nov-2007.tar and VOCtest_06-Nov-2007.tar kept")
     shutil.rmtree(tmp_path / "VOCdevkit")
@@ -172,7 +172,7 @@ def test_what_is_on_the_disk_needs_no_more_room(web: SmallWeb, tmp_path: Path, m
     (tmp_path / "VOCdevkit" / ".VOC2007.0123abcd.part" / "JPEGImages").mkdir(parents=True)  # of a process that died
     told: list[str] = []
     with_free(monkeypatch, 50_000 + len(test) - 1000)
-    get_dataset("voc", tmp_path, tell=told.append)
+    get_dataset("voc", tmp_path, say=told.append)
     assert web.requests == [(TEST, "bytes=1000-")]
     assert names(tmp_path / "VOCdevkit") == {"VOC2007"}
     assert told[0].startswith(f"{(len(test) - 1000) / 1000:.1f} kB to fetch")

@@ -74,7 +74,7 @@ def test_a_table_and_all_it_was_made_of(paper: Paper, tmp_path: Path) -> None:
     assert len(summaries) == 12
     assert record["seeds"] == [0, 1, 2]
     assert record["definitions"]["last.cf1_mean@0.8"].startswith("CF1, mean of per-class F1, threshold 0.8")
-    assert record["settings"]["memory_codec"] == "raw"
+    assert record["settings"]["memory.codec"] == "raw"
     assert [len(run["launches"]) for run in record["rows"]["RS"]["runs"].values()] == [1, 1, 1]
     assert record["rows"]["joint"]["settings"]["memory.images"] == 0
     cuter = record["rows"]["CUTER"]
@@ -250,7 +250,7 @@ def test_a_dry_run_says_at_once_what_is_known_and_that_nothing_is_known_of_time(
     assert done.exit_code == 0, done.output
     assert seen[0].count("to do") == 5, "four runs and their number, before data are looked at"
     assert "GB are free" in seen[0]
-    assert "how long it takes is not known until a first run is finished here" in console.getvalue()
+    assert "how long it takes is not known until a first run is finished here" in done.output
     assert events(log) == []
     assert not (tmp_path / "out").exists()
 
@@ -297,9 +297,12 @@ def test_the_table_of_what_is_finished_needs_no_run(paper: Paper, log: Path, tmp
         (["voc", "--only", "CUTTER"], "voc has no row 'CUTTER'. Did you mean 'CUTER'?"),
         (["voc", "--skip", "AGCN+"], "Did you mean 'AGCN++'?"),
         (["voc", "--set", "lr"], "must be FIELD=VALUE"),
-        (["voc", "--set", "learning_rate=1"], "row RS of voc: unknown field 'learning_rate'"),
+        (["voc", "--set", "learning_rate=1"], "row RS of voc: unknown setting learning_rate"),
         (["voc", "--set", "seed=4"], "use --seeds"),
-        (["voc", "--set", "keeper.selection.tau1=0.6"], "row RS of voc: tau1 0.6 would have no effect"),
+        (
+            ["voc", "--set", "keeper.selection.tau1=0.6"],
+            "row RS of voc: unknown setting keeper.selection",
+        ),
         (["voc", "--backbone", "two"], "needs one --backbone"),
         ([], "name a table"),
     ],

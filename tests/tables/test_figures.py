@@ -121,18 +121,18 @@ def test_throughput_is_told_beside_the_fastest(tmp_path: Path) -> None:
 
 def test_rows_that_differ_in_one_setting_show_how_it_acts(tmp_path: Path) -> None:
     jobs = [
-        job(tmp_path, "alpha 2", method="cuter+fiedler", alpha=2.0),
-        job(tmp_path, "alpha 0.2", method="cuter+fiedler"),  # the default of the method
-        job(tmp_path, "tau1 0.4", method="cuter-paper", tau1=0.4),
+        job(tmp_path, "weight 2", method="cuter+fiedler", regulariser={"weight": 2.0}),
+        job(tmp_path, "weight 0.2", method="cuter+fiedler"),  # the default of the method
+        job(tmp_path, "tau1 0.4", method="cuter-paper", keeper={"selection": {"tau1": 0.4}}),
         job(tmp_path, "both", method="cuter-paper"),
-        job(tmp_path, "tau2 0.9", method="cuter-paper", tau2=0.9),
+        job(tmp_path, "tau2 0.9", method="cuter-paper", keeper={"selection": {"tau2": 0.9}}),
         job(tmp_path, "RS"),
     ]
     found = dependences(finished_rows(jobs))
     assert {field: [sorted(points["last"]) for points in series.values()] for field, series in found.items()} == {
-        "alpha": [[0.2, 2.0]],
-        "tau1": [[0.4, 0.55]],
-        "tau2": [[0.8, 0.9]],
+        "regulariser.weight": [[0.2, 2.0]],
+        "keeper.selection.tau1": [[0.4, 0.55]],
+        "keeper.selection.tau2": [[0.8, 0.9]],
     }
 
 

@@ -16,7 +16,7 @@ from cuter.registry import did_you_mean
 def load_backbone(name: str | os.PathLike[str], features: str | None = None) -> Backbone:
     """Load a pre-trained encoder, in single precision.
 
-    What did not fit is told in `Backbone.report`.
+    What did not fit is in `Backbone.report`.
 
     Args:
         name: A short name (see `SHORT_NAMES`), a local folder in Hugging Face layout, an original checkpoint file, or
@@ -74,8 +74,8 @@ def _from_hub(repository: str, name: str, features: str | None) -> Backbone:
         cure = " A local folder or checkpoint file will do, too."
         if name not in SHORT_NAMES:
             cure = did_you_mean(name, list(SHORT_NAMES)).replace("Accepted", "Short names")
-        told = known if name in SHORT_NAMES else unknown
-        raise BackboneError(f"{told} the Hugging Face hub: {_first_line(error)}{cure}") from error
+        where = known if name in SHORT_NAMES else unknown
+        raise BackboneError(f"{where} the Hugging Face hub: {_first_line(error)}{cure}") from error
 
 
 def _first_line(error: OSError) -> str:

@@ -41,7 +41,7 @@ First steps:
     cuter run --resume runs/voc-rs-seed0            go on where it stopped
     cuter methods                                   what --method accepts
     cuter report runs/voc-*                         a page that compares runs
-    cuter compare runs/voc-rs runs/voc-cuter        what tells runs apart
+    cuter compare runs/voc-rs runs/voc-cuter        how runs differ
     cuter cut photo.jpg --backbone dino-vits16      what is cut out of an image
     cuter assess --backbone dino-vits16 --backbone mae-vitb16
               --dataset voc --data-root VOCdevkit   which backbone cuts best
@@ -70,7 +70,7 @@ app.add_typer(data.app, name="data")
 
 
 def main() -> None:
-    """Run the command line; what is the input's fault is told in one line, without a traceback."""
+    """Run the command line; what is the input's fault is reported in one line, without a traceback."""
     if sys.getfilesystemencoding() != "utf-8" and os.environ.get("PYTHONUTF8") != "1":
         # Python fixes at its start how paths are spelled: without UTF-8 it would not find 'café.jpg' of a CSV file.
         os.environ["PYTHONUTF8"] = "1"

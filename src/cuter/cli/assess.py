@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
 from cuter.cli.common import BACKBONE, DEVICE, SUITABLE, console, pairs, say, unused, waiting
 from cuter.show.narrow import show
+from cuter.show.progress_line import counting
 
 
 def assess(
@@ -40,7 +40,7 @@ def assess(
     """Tell which backbone cuts best, by the average Fiedler value of its patch graphs: the lower, the better.
 
     Patch features are scaled to length 1 and the value is divided by the number of patches, because otherwise scale
-    and grid would decide; the largest possible value is then 1. Where the data set has boxes, CorLoc and AP50 tell how
+    and grid would decide; the largest possible value is then 1. Where the data set has boxes, CorLoc and AP50 show how
     well the cut-outs meet them. The folder gets assessment.json, assessment.md, contact sheets and a plot.
 
     Example:
@@ -56,8 +56,7 @@ def assess(
         found = load_dataset(dataset, data_root, **options)
     folder = out or unused(Path(f"assessments/{dataset}-{split}"))
     try:
-        with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
-            row = bar.add_task("assessing", total=None)
+        with counting(console, "assessing") as progress:
             report = assess_backbones(
                 backbone,
                 found,
@@ -69,7 +68,7 @@ def assess(
                 split=split,
                 seed=seed,
                 device=device,
-                progress=lambda done, total: bar.update(row, completed=done, total=total),
+                progress=progress,
                 say=say,
             )
     except KeyboardInterrupt:

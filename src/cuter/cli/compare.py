@@ -19,7 +19,7 @@ def compare(
     """Tell runs apart: settings that differ, figures, AP by class, where memory differs.
 
     Differences are to the first run. Figures of runs that were tested on other classes or images are not subtracted;
-    the reason is told. What memory holds is read from the newest checkpoint. Nothing in the folders changes.
+    the reason is given. What memory holds is read from the newest checkpoint. Nothing in the folders changes.
 
     Example:
 

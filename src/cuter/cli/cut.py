@@ -4,9 +4,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
 from cuter.cli.common import BACKBONE, DEVICE, SUITABLE, console, given, say, unused
+from cuter.show.progress_line import counting
 
 
 def cut(
@@ -54,11 +54,8 @@ def cut(
         localiser.to(place)
     say(cut_summary(localiser))
     folder = out or unused(Path("cuts") / Path(short_name(backbone)).name)
-    with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
-        row = bar.add_task("cutting", total=None)
-        report = cut_photos(
-            paths, folder, localiser, max_regions, lambda done, total: bar.update(row, completed=done, total=total)
-        )
+    with counting(console, "cutting") as progress:
+        report = cut_photos(paths, folder, localiser, max_regions, progress)
     for reason in report["unreadable"].values():
         say(f"skipped: {reason}")
     say(f"{len(report['images'])} of {len(paths)} images are cut, see {folder}")

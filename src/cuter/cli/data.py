@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import Progress
 
 from cuter.cli.common import console, pairs, say, stop, waiting
 from cuter.errors import ConfigError
 from cuter.show.narrow import show
+from cuter.show.progress_line import counting
 
 app = typer.Typer(no_args_is_help=True, help="Fetch data sets, and look at them.")
 
@@ -23,7 +23,7 @@ def check(
         typer.Argument(metavar="[DIR]…", help="Folders that hold a data set each; none with --dataset toybox."),
     ] = None,
     dataset: Annotated[
-        str | None, typer.Option(help="What the folders hold, where their layout does not tell: voc, coco, …")
+        str | None, typer.Option(help="What the folders hold, where their layout does not show it: voc, coco, …")
     ] = None,
     dataset_options: Annotated[
         list[str] | None, typer.Option(help="Options of the data set's reader, as NAME=VALUE.")
@@ -47,13 +47,8 @@ def check(
             found = [load_dataset(dataset, **options)]
         else:
             raise ConfigError("name a folder, or with --dataset a data set that needs none: toybox")
-    with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
-        row = bar.add_task("reading images", total=None)
-        inspections = [
-            inspect(one, split, decode=decode, progress=lambda n, of: bar.update(row, completed=n, total=of))
-            for one in found
-            for split in SPLITS
-        ]
+    with counting(console, "reading images") as progress:
+        inspections = [inspect(one, split, decode=decode, progress=progress) for one in found for split in SPLITS]
     unreadable = {path: why for inspection in inspections for path, why in (inspection.unreadable or {}).items()}
     if print_json:
         typer.echo(json.dumps([inspection.as_dict() for inspection in inspections]))
@@ -82,7 +77,7 @@ def get(
     full disk, the same command goes on where it was. Every archive is checked against its known MD5, and deleted when
     it is unpacked.
 
-    NUS-WIDE has no official download of its images; docs/reference/formats.md tells which copies are read.
+    NUS-WIDE has no official download of its images; docs/reference/formats.md lists the copies that are read.
 
     Example:
 
@@ -99,7 +94,7 @@ def get(
         raise ConfigError("name the folder for the data set with --root")
     try:
         with bytes_bar(console) as progress:
-            get_dataset(name, root, keep_archives=keep_archives, progress=progress, tell=say)
+            get_dataset(name, root, keep_archives=keep_archives, progress=progress, say=say)
     except KeyboardInterrupt:
         stop("data", "get", name, "--root", root, *(["--keep-archives"] if keep_archives else []))
     folder = shlex.quote(str(root))

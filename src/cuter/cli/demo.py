@@ -34,4 +34,4 @@ def demo(
         stop("demo", "--out", folder, "--seed", seed, "--device", device)
     say(f"Runs and report are in {folder}")
     say(f"What was learned, forgotten, kept and cut out, in a browser:  {(folder / REPORT).resolve().as_uri()}")
-    say("Next: your own images. 'cuter run --help' tells how.")
+    say("Next: your own images. See 'cuter run --help'.")

@@ -43,12 +43,12 @@ Ray = Annotated[
         "docs/how-to/paper-tables.md has the requirements of the nodes.",
     ),
 ]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Only tell what would run, how long, and how much disk.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only show what would run, how long, and how much disk.")]
 PrintJson = Annotated[bool, typer.Option("--json", help="Print the results as JSON.")]
 
 
 def paper(
-    name: Annotated[str | None, typer.Argument(help="Table; --list tells which there are.", show_default=False)] = None,
+    name: Annotated[str | None, typer.Argument(help="Table; --list shows which there are.", show_default=False)] = None,
     *,
     list_suites: Annotated[bool, typer.Option("--list", help="List the tables and what they need.")] = False,
     data_root: Annotated[Path | None, typer.Option(help="Folder that holds the table's data set.")] = None,
@@ -109,7 +109,7 @@ def paper(
         _list()
         return
     if name is None:
-        raise ConfigError("name a table; 'cuter paper --list' tells which there are")
+        raise ConfigError("name a table; 'cuter paper --list' shows which there are")
     with console.status("loading"):
         from cuter.show.assessment_table import assessment_names, prepare_assessment
         from cuter.show.make_table import executor_of, prepare
@@ -149,7 +149,7 @@ def paper(
 def execute(
     find_runs: Callable[[Executor], TableJob], where: AbstractContextManager[Executor], dry_run: bool, print_json: bool
 ) -> None:
-    """Carry out what is asked for and make the table, or only tell what it would cost."""
+    """Carry out what is asked for and make the table, or only show what it would cost."""
     from cuter.runs.stopping import Interrupted
     from cuter.show import make_table as making
 
@@ -177,7 +177,7 @@ def execute(
 
 
 def execute_assessment(asked: Assessed, print_json: bool, *, dry_run: bool, only_table: bool) -> None:
-    """Assess what is not assessed yet and make table and figure; or the table alone; or only tell what is left."""
+    """Assess what is not assessed yet and make table and figure; or the table alone; or only show what is left."""
     from cuter.show.assess_report import assessment_table
     from cuter.show.assessment_table import carry_out_assessment, write_assessment
 
@@ -205,17 +205,17 @@ def _list() -> None:
         from cuter.show.assessment_table import assessment_names, load_assessment
         from cuter.tables.suite import load_suite, suite_names
 
-        told = {}
+        found = {}
         for name in suite_names():
             suite = load_suite(name)
             scales = ", ".join(f"{scale} × {suite.seeds(scale)}" for scale in suite.scales)
             size = f"{len(suite.rows)} rows; scales and seeds: {scales}"
-            told[name] = (suite.title, size, suite.needs)
+            found[name] = (suite.title, size, suite.needs)
         for name in assessment_names():
             what = load_assessment(name)
-            told[name] = (what.title, f"{what.images} images, nothing is learned", what.needs)
-    width = max(map(len, told)) + 2
-    for name, (title, size, needs) in sorted(told.items()):
+            found[name] = (what.title, f"{what.images} images, nothing is learned", what.needs)
+    width = max(map(len, found)) + 2
+    for name, (title, size, needs) in sorted(found.items()):
         typer.echo(f"{name:{width}}{title}")
         typer.echo(f"{'':{width}}{size}")
         typer.echo(f"{'':{width}}needs {needs}")

@@ -4,10 +4,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import Progress
 
 from cuter.cli.common import Imports, console, say
 from cuter.show.narrow import show
+from cuter.show.progress_line import counting
 
 
 def report(
@@ -31,8 +31,7 @@ def report(
         from cuter.show.report import comparison_table, read_runs, write_report
 
         import_modules(imports or [])
-    with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
-        row = bar.add_task("looking into checkpoints", total=None)
-        page = write_report(runs, out, title, lambda done, total: bar.update(row, completed=done, total=total))
+    with counting(console, "looking into checkpoints") as progress:
+        page = write_report(runs, out, title, progress)
     show(console, comparison_table(read_runs(runs)))
     say(f"The page is {page}")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import itertools
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
@@ -21,7 +22,7 @@ from typer.core import TyperCommand
 
 from cuter.cli.common import option_of
 from cuter.registry import Registry, did_you_mean
-from cuter.settings import PartSettings, Role, Settings, all_fields, has_role, import_modules, registry_of
+from cuter.settings import Choices, PartSettings, Role, Settings, all_fields, has_role, import_modules, registry_of
 
 TYPED = "cuter.settings"  # key of the context under which the typed settings are
 
@@ -161,7 +162,8 @@ def help_panels(model: type[Settings], *, everything: bool) -> Iterator[Panel]:
     """Return the settings for a terminal, grouped: those of a run, of its execution, of the learner, of each part."""
     groups: dict[str, list[tuple[str, FieldInfo, str]]] = {}
     for name, field, group, kinds in _grouped(model):
-        if everything or has_role(field, Role.COMMON) or field.is_required() or "learner" not in model.model_fields:
+        is_needed = field.is_required() and "." not in name
+        if everything or has_role(field, Role.COMMON) or is_needed or "learner" not in model.model_fields:
             groups.setdefault(group, []).append((name, field, kinds))
     for title, fields in groups.items():
         table = Table.grid(padding=(0, 2))
@@ -206,6 +208,8 @@ def field_help(field: FieldInfo) -> str:
     if (registry := registry_of(field)) is not None:
         names = [name for name in registry if not name.endswith("-published")]
         return f"{text} One of: {', '.join(names)}. (default: the method's choice, else {field.default})"
+    for registry in (one.registry for one in field.metadata if isinstance(one, Choices)):
+        text = f"{text} One of: {', '.join(registry)}."
     if get_origin(field.annotation) is Literal:
         text = f"{text} [{'|'.join(map(str, get_args(field.annotation)))}]"
     if field.is_required():
@@ -217,7 +221,7 @@ def field_help(field: FieldInfo) -> str:
 
 
 def explain(path: str | None) -> Iterator[Text]:
-    """Return what parts there are, what a part can be, or what one choice of it does and can be told."""
+    """Return what parts there are, what a part can be, or what one choice of it does and its settings."""
     from cuter.learn.settings import LearnerSettings
 
     parts = {name: field for name, field in LearnerSettings.model_fields.items() if registry_of(field) is not None}
@@ -240,7 +244,8 @@ def explain(path: str | None) -> Iterator[Text]:
 
 
 def _summary(part: Any, *, whole: bool) -> str:
-    """Return the docstring of a part, or its first sentence."""
-    text = getattr(getattr(part, "form", part), "__doc__", None) or ""
-    lines = [line.strip() for line in text.strip().splitlines()]
-    return "\n    ".join(lines) if whole else lines[0] if lines else ""
+    """Return the docstring of a part, below that of its module, or its first sentence."""
+    code = getattr(part, "form", part)
+    texts = [sys.modules[code.__module__].__doc__, code.__doc__] if whole else [code.__doc__]
+    lines = [line.strip() for text in texts if text for line in [*text.strip().splitlines(), ""]]
+    return "\n    ".join(lines).rstrip() if whole else next(iter(lines), "")

@@ -1,8 +1,7 @@
 """Draws answer: which items of memory are replayed?"""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -24,12 +23,17 @@ class ReplaySettings(PartSettings):
 
 
 class ReplayDraw(ABC):
-    """Draws the items that are replayed in a step."""
+    """Draws the items that are replayed in a step.
 
-    @classmethod
-    @abstractmethod
-    def create(cls, settings: Any, memory: Memory, look: Look) -> Self:
-        """Make a draw of these settings. `look` returns what the model predicts for items."""
+    Args:
+        settings: The settings of the draw.
+        memory: Where items are drawn from.
+        look: Returns what the model predicts for items.
+    """
+
+    def __init__(self, settings: Any, memory: Memory, look: Look):
+        self.settings = settings
+        self.memory = memory
 
     @abstractmethod
     def __call__(self, step: int) -> Draw:
@@ -47,39 +51,21 @@ DRAWS: Registry[type[ReplayDraw]] = Registry("replay", "cuter.learn.draws", "cut
 
 
 @DRAWS.register("uniform")
-@dataclass(frozen=True, eq=False)
 class Uniform(ReplayDraw):
     """Any items, all equally likely."""
 
-    memory: Memory
-    count: int
-
-    @classmethod
-    def create(cls, settings: ReplaySettings, memory: Memory, look: Look) -> Self:
-        """Make a draw."""
-        return cls(memory, settings.size)
-
     def __call__(self, step: int) -> Draw:
         """Draw items at random."""
-        return self.memory.sample(self.count)
+        return self.memory.sample(self.settings.size)
 
 
 @DRAWS.register("by-class")
-@dataclass(frozen=True, eq=False)
 class ByClass(ReplayDraw):
     """Items of each class by turns."""
 
-    memory: Memory
-    count: int
-
-    @classmethod
-    def create(cls, settings: ReplaySettings, memory: Memory, look: Look) -> Self:
-        """Make a draw."""
-        return cls(memory, settings.size)
-
     def __call__(self, step: int) -> Draw:
         """Draw items evenly."""
-        return self.memory.sample_evenly(self.count)
+        return self.memory.sample_evenly(self.settings.size)
 
 
 class ConfusedSettings(ReplaySettings):
@@ -91,22 +77,18 @@ class ConfusedSettings(ReplaySettings):
 
 
 @DRAWS.register("confused")
-@dataclass(frozen=True, eq=False)
 class Confused(ReplayDraw):
     """Items of classes that the model takes for each other, as in NsCE."""
 
     Settings: ClassVar[type[PartSettings]] = ConfusedSettings
-    confusion: Confusion
-    count: int
 
-    @classmethod
-    def create(cls, settings: ConfusedSettings, memory: Memory, look: Look) -> Self:
-        """Make a draw."""
-        return cls(Confusion(memory, look, settings.steps), settings.size)
+    def __init__(self, settings: ConfusedSettings, memory: Memory, look: Look):
+        super().__init__(settings, memory, look)
+        self.confusion = Confusion(memory, look, settings.steps)
 
     def __call__(self, step: int) -> Draw:
         """Draw items of confused classes, which are looked for anew every so many steps."""
-        return self.confusion.sample(self.count, step)
+        return self.confusion.sample(self.settings.size, step)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the confused classes."""

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from cuter.backbone import Backbone, load_backbone
 from cuter.cut import Localiser, Regions
-from cuter.errors import BatchError, CuterError
+from cuter.errors import BatchError, ConfigError, CuterError
 from cuter.learn import checkpoint
 from cuter.learn.devices import choose_device
 from cuter.learn.draws import DRAWS
@@ -89,6 +89,10 @@ class Learner:
         self.model = Model(backbone, head).to(self.device).train()  # a loaded encoder comes in evaluation mode
         self.criterion = partial(asymmetric_loss, reduction=settings.class_reduction)
         self.augment = AUGMENTATIONS[settings.augment.kind]()
+        if settings.uses_localiser != (localiser is not None):
+            raise ConfigError(
+                f"localiser {settings.localiser.kind!r} and the localiser that was handed over do not agree"
+            )
         self.localiser = localiser and localiser.to(self.device)
         backbone.precision = settings.precision
         if localiser is not None:
@@ -100,10 +104,10 @@ class Learner:
         self.teacher = TEACHERS[settings.teacher.kind](settings.teacher)
         budget = settings.memory.images * backbone.image_size**2
         self.memory = MEMORIES[settings.memory.kind](budget, self.generator, settings.memory)
-        self.draw = DRAWS[settings.replay.kind].create(settings.replay, self.memory, self._predict_items)
+        self.draw = DRAWS[settings.replay.kind](settings.replay, self.memory, self._predict_items)
         self.vectors = RequiredVectors(self.memory.required_vectors, self.criterion)
         self.keeper = KEEPERS[settings.keeper.kind].create(settings.keeper, self.model, self.memory, self.vectors)
-        self.targets = TARGETS[settings.targets.kind].create(settings.targets)
+        self.targets = TARGETS[settings.targets.kind](settings.targets)
         self.predictor = PREDICTORS[settings.predictor.kind](self.model, self.cut_settings)
         self.optimizer = torch.optim.AdamW(
             backbone.parameters(), lr=settings.lr, weight_decay=settings.weight_decay, fused=True

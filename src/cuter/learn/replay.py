@@ -13,11 +13,11 @@ from cuter.stream.resize import resize
 
 
 def as_batch(items: Sequence[Item], names: tuple[str, ...], size: int, unknown: str) -> Batch:
-    """Bring items of any size to one size. `unknown` says what whole images tell of classes nobody looked for.
+    """Bring items of any size to one size. `unknown` says what whole images say of classes nobody looked for.
 
     A cut-out shows one class and none of the others, also of those that came after it was stored: the paper's one-hot
     target. A whole image can say the same ('absent'). That is wrong where it does hold a class of another task; but
-    otherwise ('ignored') the classes of different tasks are never told from each other: no image of a cat would ever
+    otherwise ('ignored') the classes of different tasks are never separated: no image of a cat would ever
     say that it shows no dog.
     """
     images = [resize(_canvas(item)[None], size) for item in items]

@@ -115,6 +115,11 @@ class LearnerSettings(Settings):
         return self.keeper.kind == "cut-outs" or self.regulariser_needs_regions
 
     @property
+    def uses_localiser(self) -> bool:
+        """Whether regions are found by a localiser that stays as it is."""
+        return self.needs_regions and self.localiser.kind != "learner"
+
+    @property
     def regulariser_needs_regions(self) -> bool:
         """Whether the regulariser wants the batch to be cut, on the learner's own patches."""
         return REGULARISERS[self.regulariser.kind].needs_regions

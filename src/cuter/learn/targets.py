@@ -1,8 +1,8 @@
 """Targets answer: what do stream images say of classes that nobody looked for in them?"""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Literal
 
 import torch
 from pydantic import Field
@@ -21,10 +21,8 @@ class StreamTargets(ABC):
 
     guesses_train_head_only = False
 
-    @classmethod
-    @abstractmethod
-    def create(cls, settings: Any) -> Self:
-        """Make targets of these settings."""
+    def __init__(self, settings: Any = None):
+        self.settings = settings
 
     @abstractmethod
     def __call__(self, batch: Batch, logits: Tensor) -> Batch:
@@ -37,11 +35,6 @@ TARGETS: Registry[type[StreamTargets]] = Registry("targets", "cuter.learn.target
 @TARGETS.register("ignored")
 class Ignored(StreamTargets):
     """Says nothing of them."""
-
-    @classmethod
-    def create(cls, settings: PartSettings) -> Self:
-        """Make targets."""
-        return cls()
 
     def __call__(self, batch: Batch, logits: Tensor) -> Batch:
         """Return the batch as it is."""
@@ -60,7 +53,6 @@ class AbsentIfSureSettings(PartSettings):
 
 
 @TARGETS.register("absent-if-sure")
-@dataclass(frozen=True)
 class AbsentIfSure(StreamTargets):
     """Says that they are absent where the model itself gives them a low score.
 
@@ -69,14 +61,11 @@ class AbsentIfSure(StreamTargets):
     """
 
     Settings: ClassVar[type[PartSettings]] = AbsentIfSureSettings
-    below: float
-    guesses_train_head_only: bool = False
 
-    @classmethod
-    def create(cls, settings: AbsentIfSureSettings) -> Self:
-        """Make targets."""
-        return cls(settings.below, settings.train == "head")
+    def __init__(self, settings: AbsentIfSureSettings):
+        super().__init__(settings)
+        self.guesses_train_head_only = settings.train == "head"
 
     def __call__(self, batch: Batch, logits: Tensor) -> Batch:
         """Add what is known of old classes."""
-        return replace(batch, known=batch.known | (torch.sigmoid(logits.detach()) < self.below))
+        return replace(batch, known=batch.known | (torch.sigmoid(logits.detach()) < self.settings.below))

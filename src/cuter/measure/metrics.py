@@ -1,4 +1,4 @@
-"""Multi-label metrics, each under a name that tells its definition."""
+"""Multi-label metrics, each under a name that has its definition."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Scores:
 
 
 def multilabel_scores(scores: Matrix, labels: Matrix, known: Matrix | None = None) -> Scores:
-    """Measure probabilities (images, classes) against bool labels; `known` tells which labels somebody looked at.
+    """Measure probabilities (images, classes) against bool labels; `known` says which labels somebody looked at.
 
     - A class is predicted where its score is strictly above the threshold. 0/0 counts as 0 in precision, recall
       and F1.

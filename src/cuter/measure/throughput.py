@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 class Meter:
-    """Counts images and tells the rate of late."""
+    """Counts images and returns the recent rate."""
 
     def __init__(self, window: float = 30.0, clock: Callable[[], float] = time.monotonic):
         """Start now; `window` is what counts as late, in seconds."""

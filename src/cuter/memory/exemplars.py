@@ -20,7 +20,7 @@ EXEMPLAR, CANDIDATE = 0, 1
 class Exemplars(Memory):
     """⌈M/K⌉ exemplars of each class of the tasks before, and a reservoir of the current one in the rest of memory.
 
-    Nobody tells that a task is over: it is when classes come that were never seen. Then K counts them too, and of each
+    Nobody says that a task is over: it is when classes come that were never seen. Then K counts them too, and of each
     class held the policy picks its quota. An item with several labels is in the pool of each, and stays if any of them
     picks it. M is how many items of the mean size in memory the budget holds: the quota is in items, since replay draws
     items.

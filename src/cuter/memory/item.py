@@ -18,7 +18,7 @@ class Item:
     the strip that `pack` makes, and mask, bool (rows, columns), says where in the image they were.
     labels and known: bool (C,) over the label space at the time. Columns never change their meaning, so a later, longer
     label space only adds columns at the end. Of a cut-out, known
-    tells which classes somebody looked for in its image.
+    says which classes somebody looked for in its image.
     id: the image that it comes from; box: which part of it a cut-out is, half-open x1, y1, x2, y2 in pixels of the
     image as the learner saw it.
     embedding (D,) and logit_grad (C,), the gradient of its loss by its logits: float32, as the model saw the item last;

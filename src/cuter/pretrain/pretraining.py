@@ -66,7 +66,7 @@ class Progress:
 def start(settings: PretrainSettings, out: Path, display: PretrainDisplay) -> dict[str, Any]:
     """Train a backbone on the folder or the data set that the settings name; see `pretrain`."""
     require_unused(out, COMMAND)
-    choose_device(settings.device)  # a mistake is told before a data set is read, which may take long
+    choose_device(settings.device)  # a mistake is reported before a data set is read, which may take long
     settings = _with_absolute_paths(settings)  # it may be continued from another folder
     images, judge = _named(settings)
     return pretrain(images, settings, out, display, judge)
@@ -97,7 +97,7 @@ def resume(
 ) -> dict[str, Any]:
     """Continue from the newest whole checkpoint. Images that no setting names have to be given again."""
     directory = PretrainDirectory.open(out)
-    settings = directory.settings  # first: a folder of another command is told by them
+    settings = directory.settings  # first: a folder of another command is recognised by them
     if directory.finished is not None:
         display.say(f"{out} is finished")
         display.scored(directory.finished["scores"], directory.finished["steps"])

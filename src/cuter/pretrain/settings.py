@@ -1,4 +1,4 @@
-"""What pre-training can be told. Every field is also a command-line option and a field of a YAML file."""
+"""Settings of pre-training. Every field is also a command-line option and a field of a YAML file."""
 
 from pathlib import Path
 
@@ -16,7 +16,7 @@ class PretrainSettings(BaseModel):
     dataset: str | None = Field(
         None,
         description="In place of --images a data set: toybox, voc, coco, nuswide or folder. Its training images are "
-        "learned from; its labels and boxes only tell how good the features are.",
+        "learned from; its labels and boxes only show how good the features are.",
     )
     data_root: Path | None = Field(
         None, description="Folder that holds the data set; toybox alone, which is rendered, needs none."
@@ -58,7 +58,7 @@ class PretrainSettings(BaseModel):
     momentum: float = Field(
         0.99, ge=0, le=1, description="Share that the teacher keeps of itself in a step; it rises to 1."
     )
-    distil: float = Field(1.0, ge=0, description="Weight of DINO's term: views are told to be what the teacher says.")
+    distil: float = Field(1.0, ge=0, description="Weight of DINO's term: views should be what the teacher says.")
     contrast: float = Field(
         0.0,
         ge=0,

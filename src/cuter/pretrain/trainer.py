@@ -73,11 +73,11 @@ class Trainer:
         # Views of one size go through a network together.
         groups = [views[:GLOBALS], views[GLOBALS:]] if len(views) > GLOBALS else [views]
         with torch.no_grad():
-            told = self.teacher(torch.cat(groups[0]))
-            targets = teacher_targets(told.logits, self.centre, self.settings.teacher_temperature)
+            taught = self.teacher(torch.cat(groups[0]))
+            targets = teacher_targets(taught.logits, self.centre, self.settings.teacher_temperature)
         guesses = [view for group in groups for view in self.student(torch.cat(group)).chunk(len(group))]
         distil = dino_loss([view.logits for view in guesses], targets.chunk(GLOBALS))
-        contrast, matched = contrast_loss([view.directions for view in guesses], told.directions.chunk(GLOBALS))
+        contrast, matched = contrast_loss([view.directions for view in guesses], taught.directions.chunk(GLOBALS))
         # One view after the other: views of one image may be alike.
         apart = torch.stack([koleo(view.embeddings) for view in guesses[:GLOBALS]]).mean()
         weights = self.settings
@@ -87,12 +87,12 @@ class Trainer:
             raise CuterError(f"the loss is {loss.item()} at step {self.steps}: no weight was changed; try a smaller lr")
         self._descend(loss, rate, freeze_prototypes=progress < FROZEN)
         follow(self.teacher, self.student, momentum)
-        self.centre = moved_centre(self.centre, told.logits)
+        self.centre = moved_centre(self.centre, taught.logits)
         self.steps += 1
         return {
             "loss": told_alike.item(),
             "matched": matched.item(),
-            **asdict(health(targets, told.embeddings)),
+            **asdict(health(targets, taught.embeddings)),
             "lr": rate,
             "momentum": momentum,
         }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
 
@@ -17,6 +18,7 @@ from cuter.learn.recipe import METHODS
 from cuter.learn.renamed import RENAMED
 from cuter.learn.settings import LearnerSettings
 from cuter.settings import (
+    Choices,
     Model,
     Role,
     Settings,
@@ -43,7 +45,7 @@ class RunConfig(Settings):
 
     renamed: ClassVar[Mapping[str, str]] = RENAMED
 
-    dataset: Annotated[str, Role.COMMON, Role.DATA, Role.STREAM, Role.TESTED] = Field(
+    dataset: Annotated[str, Choices(DATASETS), Role.COMMON, Role.DATA, Role.STREAM, Role.TESTED] = Field(
         description="Data set; folder reads your own CSV or JSON lines."
     )
     data_root: Annotated[
@@ -212,7 +214,7 @@ def flat_settings(values: Mapping[str, Any], *, complete: bool = True) -> dict[s
 
     Args:
         values: The configuration as it was saved, perhaps by another version.
-        complete: Whether to add settings that came after it was saved, with what was done before they came.
+        complete: Whether to add settings that it lacks, as the method chooses them today.
     """
     whole = with_learner(legacy.nested(values) if legacy.is_flat(values) else values)
     flat = flattened(whole)
@@ -221,14 +223,15 @@ def flat_settings(values: Mapping[str, Any], *, complete: bool = True) -> dict[s
     learner = whole.get("learner", {})
     known = {name: value for name, value in whole.items() if name in RunConfig.model_fields}
     known["learner"] = {name: value for name, value in learner.items() if name in LearnerSettings.model_fields}
-    lacking = {name: "" for name, field in RunConfig.model_fields.items() if field.is_required() and name not in known}
-    try:
-        found = flattened(
-            restored_config(known | lacking | ({"dataset": "toybox"} if "dataset" in lacking else {})).dump()
-        )
-    except (ConfigError, UnknownNameError):  # of a version with other settings
-        found = {}
-    return {name: value for name, value in found.items() if name not in lacking} | flat
+    lacking = {name: value for name, value in NOWHERE.items() if name not in known}
+    found: dict[str, Any] = {}
+    for saved in (False, True):  # the latter, where the method is not known here, or a file is gone
+        with suppress(ConfigError, UnknownNameError):
+            found = found or flattened(validated(RunConfig, known | lacking, saved=saved).dump())
+    if not found:
+        return flat
+    unknown = {name: value for name, value in (whole | learner).items() if name not in {*known, *known["learner"]}}
+    return {name: value for name, value in found.items() if name not in lacking} | unknown
 
 
 def fields_of(file: Path | None, overrides: dict[str, Any]) -> dict[str, Any]:
@@ -280,7 +283,7 @@ def _without_choices_of_another_method(values: dict[str, Any], overrides: dict[s
         for name in {*METHODS[old].stream, *METHODS[new].stream}
     }
     own = {name: value for name, value in values.items() if name not in chosen or value != chosen[name]}
-    return own | {"learner": without(LearnerSettings, values["learner"], usual)}
+    return own | {"learner": without(values["learner"], usual)}
 
 
 def with_absolute_path(name: str) -> str:

@@ -12,7 +12,7 @@ from cuter.errors import ConfigError
 from cuter.measure.protocol import seen_samples
 from cuter.runs.config import RunConfig
 from cuter.stream.datasets import load_dataset
-from cuter.stream.samples import Sample, pick
+from cuter.stream.samples import Dataset, Sample, pick
 from cuter.stream.tasks import StreamSample, Task, in_batches, make_tasks, plan_stream, with_all_before
 
 logger = logging.getLogger("cuter.run")
@@ -49,21 +49,46 @@ class Plan:
 def make_plan(config: RunConfig) -> Plan:
     """Read the data set and lay out the stream."""
     dataset = load_dataset(config.dataset, config.data_root, **config.dataset_options)
-    tasks = make_tasks(config.tasks, dataset.classes, config.class_order)
-    shown = tasks if config.task_scope == "own-task" else with_all_before(tasks)
-    arrivals = plan_stream(
-        _subset(dataset.train, config.limit_train), shown, config.seed, config.blurry, passes=config.passes
+    return lay_out(
+        dataset,
+        config.tasks,
+        class_order=config.class_order,
+        task_scope=config.task_scope,
+        passes=config.passes,
+        blurry=config.blurry,
+        batch_size=config.batch_size,
+        limit_train=config.limit_train,
+        limit_test=config.limit_test,
+        seed=config.seed,
     )
-    for arriving, visits in zip(tasks, arrivals, strict=True):
+
+
+def lay_out(
+    dataset: Dataset,
+    tasks: str | Sequence[Sequence[str]],
+    *,
+    class_order: str | int = "name",
+    task_scope: str = "own-task",
+    passes: int = 1,
+    blurry: float = 0.0,
+    batch_size: int = 12,
+    limit_train: int | None = None,
+    limit_test: int | None = None,
+    seed: int = 0,
+) -> Plan:
+    """Lay out a data set as a stream of tasks; the arguments are the fields of `RunConfig`."""
+    arriving = make_tasks(tasks, dataset.classes, class_order)
+    shown = arriving if task_scope == "own-task" else with_all_before(arriving)
+    arrivals = plan_stream(_subset(dataset.train, limit_train), shown, seed, blurry, passes=passes)
+    for task, visits in zip(arriving, arrivals, strict=True):
         if not visits:
-            logger.warning("no training image has a class of %s: %s", arriving.name, ", ".join(arriving.classes))
-    learn = [in_batches(visits, config.batch_size) for visits in arrivals]
-    plan = Plan(tasks, learn, test=[])
-    test = _subset(dataset.test, config.limit_test)
-    for task in range(len(tasks)):
-        plan.test.append(_test_visits(test, frozenset(plan.seen(task))))
-        if not plan.test[task]:
-            raise ConfigError(f"no test image has a class of {tasks[task].name}: {', '.join(tasks[task].classes)}")
+            logger.warning("no training image has a class of %s: %s", task.name, ", ".join(task.classes))
+    plan = Plan(arriving, [in_batches(visits, batch_size) for visits in arrivals], test=[])
+    test = _subset(dataset.test, limit_test)
+    for number, task in enumerate(arriving):
+        plan.test.append(_test_visits(test, frozenset(plan.seen(number))))
+        if not plan.test[number]:
+            raise ConfigError(f"no test image has a class of {task.name}: {', '.join(task.classes)}")
     return plan
 
 

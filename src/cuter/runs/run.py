@@ -23,6 +23,7 @@ from cuter.runs.environment import describe_environment
 from cuter.runs.plan import Plan, make_plan
 from cuter.runs.progress import Progress
 from cuter.runs.stopping import Interrupted, StopRequest, stop_on_signals
+from cuter.runs.task_stream import in_columns
 from cuter.runs.tracking.group import TrackerGroup
 from cuter.runs.tracking.trackers import require_clients
 from cuter.runs.unreadable import UnreadableLimit
@@ -208,8 +209,8 @@ class Run:
         scores, region_scores, labels, known = [], [], [], []
         for loaded in self._load(in_batches(self.plan.test[task], self.config.test_batch_size), classes):
             whole, joined = self._probabilities(loaded.batch.images)
-            scores.append(self._of_classes(whole, classes))
-            region_scores += [] if joined is None else [self._of_classes(joined, classes)]
+            scores.append(in_columns(whole, self.learner.labels, classes))
+            region_scores += [] if joined is None else [in_columns(joined, self.learner.labels, classes)]
             labels.append(loaded.batch.labels)
             known.append(loaded.batch.known)
             self.display.tested(len(loaded.batch) + len(loaded.skipped))
@@ -254,14 +255,6 @@ class Run:
             return self.learner.probabilities(images, self.config.test_batch_size), None
         found = self.learner.region_scores(images, self.config.test_batch_size)
         return found.whole, found.joined
-
-    def _of_classes(self, found: torch.Tensor, classes: Sequence[str]) -> torch.Tensor:
-        """Return the scores of these classes; a class that never came (a small `limit_train`) scores 0."""
-        scores = torch.zeros(len(found), len(classes))
-        for column, name in enumerate(classes):
-            if name in self.learner.labels:
-                scores[:, column] = found[:, self.learner.labels.column(name)]
-        return scores
 
     def _finish(self) -> dict[str, Any]:
         if not self.is_saved:

@@ -21,8 +21,6 @@ from cuter.tables.columns import FORGETTING, SHOWN, SPEED, Figures, read_figures
 
 MOST_NAMES = 20  # in a sentence
 
-# What decides which image an id means.
-
 DEFINITIONS = {figure: FIGURES[figure] for figure in SHOWN} | {
     "average": "of the tests after each task, over all classes seen so far",
     "last": "of the test after the last task",

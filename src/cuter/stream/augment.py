@@ -117,11 +117,3 @@ class RandAugmentAndCutOut:
         groups = [(self.policy(some), self.policy.transform_matrix) for some in torch.split(images, GROUP)]
         pixels = self.cut_out(torch.cat([some for some, _ in groups])).clamp(0, 1)
         return Augmented(pixels, torch.cat([matrices for _, matrices in groups]))
-
-
-def make_augment(kind: str) -> Augment:
-    """Return what augments float images in 0..1: 'paper', 'flip' or 'none'.
-
-    It draws from torch's global generator, as kornia does.
-    """
-    return AUGMENTATIONS[kind]()

@@ -138,7 +138,7 @@ class Batch:
 
 
 def check_images(images: object) -> None:
-    """Refuse what is not a stack of images, and tell the cure."""
+    """Refuse what is not a stack of images, and say how to mend it."""
     wanted = "images must be a uint8 tensor of shape (B, 3, H, W)"
     if not isinstance(images, Tensor):
         raise BatchError(f"{wanted}, not {type(images).__name__}; read_images makes one of files")

@@ -75,7 +75,7 @@ def decode_batches(
     """Yield batches of images in order, beginning with number `start`; `read` gives one as uint8 (3, size, size).
 
     At most `workers` processes decode ahead, no more than there are batches. An image for which `read` raises
-    `DataError` is left out of its batch, and the reason is told.
+    `DataError` is left out of its batch, and the reason is given.
     """
     yield from torch.utils.data.DataLoader(
         _Decoder(batches, read, image_size),

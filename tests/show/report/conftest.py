@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cuter.learn import selection
+from cuter.learn.keepers import selection
 from cuter.runs import run as runs
 from cuter.runs.config import RunConfig
 from cuter.show import run_display

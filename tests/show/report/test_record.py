@@ -61,14 +61,14 @@ def texts(table: Table) -> dict[str, tuple[str, ...]]:
 
 def test_how_runs_were_made(tmp_path: Path) -> None:
     write_run(tmp_path / "a", lr=0.5, strict=True)
-    write_run(tmp_path / "b", method="cuter", lr=0.5, augment="x" * 300)
+    write_run(tmp_path / "b", method="cuter", lr=0.5, class_order="x" * 300)
     runs = named([read_record(tmp_path / "a"), read_record(tmp_path / "b")])
     settings = texts(differing_settings(runs))
-    assert {name: values for name, values in settings.items() if name != "augment"} == {
-        "method": ("rs", "cuter"),
-        "strict": ("yes", "–"),
-    }
-    assert len(settings["augment"][1]) == 90
+    assert settings["method"] == ("rs", "cuter")
+    assert settings["strict"] == ("yes", "no")
+    assert settings["targets.below"] == ("–", "0.7"), "what follows from the method"
+    assert "lr" not in settings
+    assert len(settings["class_order"][1]) == 90
     assert surroundings(runs).head == ("", "all runs")
     assert texts(surroundings(runs)) == {"torch": ("2.6.0",), "python": ("3.11.7",), "device": ("cpu",)}
     (tmp_path / "b" / "environment.json").write_text('{"python": "3.13.1", "libraries": {"torch": "2.6.0"}}')

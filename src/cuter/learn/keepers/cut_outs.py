@@ -169,7 +169,7 @@ class CutOuts(Keeper):
         return cls(
             model,
             Boxes() if settings.shape == "boxes" or is_cnn else Patches(settings.rim),
-            SELECTIONS[settings.selection.kind].create(settings.selection, memory),
+            SELECTIONS[settings.selection.kind](settings.selection, memory),
             vectors,
             lacks=Lacking(memory) if settings.fallback == "whole-image" else None,
             invites=Invited(memory, model.backbone.image_size**2),

@@ -94,12 +94,11 @@ def _judge(columns: Tensor, is_given: Tensor, is_sure: Tensor, is_alone: Tensor)
 
 
 class Selection(ABC):
-    """Decides which cut-outs are kept, and as what."""
+    """Decides which cut-outs are kept, and as what, also by what memory holds at the moment."""
 
-    @classmethod
-    @abstractmethod
-    def create(cls, settings: Any, memory: Memory) -> Self:
-        """Make a selection of these settings."""
+    def __init__(self, settings: Any, memory: Memory):
+        self.settings = settings
+        self.memory = memory
 
     @abstractmethod
     def __call__(self, candidates: Candidates) -> Verdicts:
@@ -128,24 +127,15 @@ class ThresholdSettings(PartSettings):
 
 
 @SELECTIONS.register("paper")
-@dataclass(frozen=True, eq=False)
 class AsPrinted(Selection):
     """As printed: scores above a threshold, τ1 for classes that memory lacks, else τ2; second score below 0.5."""
 
     Settings: ClassVar[type[PartSettings]] = ThresholdSettings
-    memory: Memory
-    tau1: float
-    tau2: float
-
-    @classmethod
-    def create(cls, settings: ThresholdSettings, memory: Memory) -> Self:
-        """Make a selection."""
-        return cls(memory, settings.tau1, settings.tau2)
 
     def __call__(self, candidates: Candidates) -> Verdicts:
         """Select with a threshold for each class."""
         counts = self.memory.counts(candidates.scores.shape[1])
-        thresholds = thresholds_by_frequency(counts, self.tau1, self.tau2)
+        thresholds = thresholds_by_frequency(counts, self.settings.tau1, self.settings.tau2)
         return by_thresholds(candidates, thresholds.to(candidates.scores))
 
 
@@ -153,27 +143,14 @@ class AsPrinted(Selection):
 class Relative(Selection):
     """Relative to the image: a label scores in the cut-out about as high as in the whole image."""
 
-    @classmethod
-    def create(cls, settings: PartSettings, memory: Memory) -> Self:
-        """Make a selection."""
-        return cls()
-
     def __call__(self, candidates: Candidates) -> Verdicts:
         """Select."""
         return relative_to_image(candidates)
 
 
 @SELECTIONS.register("published")
-@dataclass(frozen=True, eq=False)
 class AsPublished(Selection):
     """As the code behind the published tables, for what memory lacks at the moment."""
-
-    memory: Memory
-
-    @classmethod
-    def create(cls, settings: PartSettings, memory: Memory) -> Self:
-        """Make a selection."""
-        return cls(memory)
 
     def __call__(self, candidates: Candidates) -> Verdicts:
         """Select, drawing from the generator of memory."""

@@ -19,7 +19,7 @@ def distillation(old: Tensor, new: Tensor, known: Tensor) -> Tensor:
     """Return the mean of Σ q log(q / p) over both outcomes, q = σ(old) and p = σ(new), where nobody looked.
 
     old: logits (B, old classes); new, known: (B, C). Its gradient is that of iCaRL's cross-entropy, but it is 0 where
-    the two agree. What somebody looked at is told by the labels.
+    the two agree. What somebody looked at is in the labels.
     """
     new = new[:, : old.shape[1]].float()
     target = torch.sigmoid(old.float())

@@ -20,8 +20,6 @@ from cuter.show.report.predictions import Prediction, predict_tests
 from cuter.show.run_labels import NamedRun
 from cuter.stream.tasks import StreamSample
 
-# What decides which images a run is tested on.
-
 NO_CHECKPOINT = "it has no checkpoint yet"
 
 TestImages = dict[str, list[StreamSample]]  # of data sets that were read already

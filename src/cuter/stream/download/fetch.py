@@ -12,7 +12,7 @@ from urllib.request import Request, urlopen
 from cuter.errors import DataError
 
 Progress = Callable[[str, int, int], None]  # (what goes on, bytes done, bytes in all)
-Tell = Callable[[str], None]
+Say = Callable[[str], None]
 
 PAUSES = (1, 4, 15, 30)  # seconds before each new try; the first again whenever bytes have arrived in between
 PASSING = (408, 425, 429, 500, 502, 503, 504)  # answers of a server that may answer otherwise in a moment
@@ -38,7 +38,7 @@ class BrokenError(Exception):
     """The connection broke, or could not be made: worth another try."""
 
 
-def fetch(file: WebFile, folder: Path, progress: Progress, tell: Tell) -> Path:
+def fetch(file: WebFile, folder: Path, progress: Progress, say: Say) -> Path:
     """Return the file in `folder`, downloading what is missing of it.
 
     Until its checksum was found right it is called `NAME.part`, and a later call goes on with that. A file NAME that is
@@ -52,7 +52,7 @@ def fetch(file: WebFile, folder: Path, progress: Progress, tell: Tell) -> Path:
                 "Move it away, and the same command fetches it"
             )
         return path
-    _download(file, part, progress, tell)
+    _download(file, part, progress, say)
     if (found := _checksum(part, file.name, progress)) != file.md5:
         part.unlink()
         raise DataError(
@@ -68,15 +68,15 @@ def part_of(file: WebFile, folder: Path) -> Path:
     return folder / f"{file.name}.part"
 
 
-def _download(file: WebFile, part: Path, progress: Progress, tell: Tell) -> None:
+def _download(file: WebFile, part: Path, progress: Progress, say: Say) -> None:
     """Go on with a part until it is as long as the file."""
     if _length(part) > file.size:
-        tell(f"{part} is longer than the file, which has {file.size} bytes. It starts again")
+        say(f"{part} is longer than the file, which has {file.size} bytes. It starts again")
         part.unlink()
     most, failures = _length(part), 0
     while _length(part) < file.size:
         try:
-            _receive(file, part, progress, tell)
+            _receive(file, part, progress, say)
         except BrokenError as broken:
             if _length(part) > most:
                 most, failures = _length(part), 0
@@ -85,14 +85,14 @@ def _download(file: WebFile, part: Path, progress: Progress, tell: Tell) -> None
                     f"{file.url} cannot be fetched: {broken}. {_length(part)} of {file.size} bytes are kept; "
                     "the same command goes on with them"
                 ) from None
-            tell(f"{file.name}: {broken}. Tries again in {PAUSES[failures]} s")
+            say(f"{file.name}: {broken}. Tries again in {PAUSES[failures]} s")
             time.sleep(PAUSES[failures])
             failures += 1
 
 
-def _receive(file: WebFile, part: Path, progress: Progress, tell: Tell) -> None:
+def _receive(file: WebFile, part: Path, progress: Progress, say: Say) -> None:
     """Append what one connection brings."""
-    response, done = _ask(file, _length(part), tell)
+    response, done = _ask(file, _length(part), say)
     with response, part.open("ab" if done else "wb") as out:
         while done < file.size:
             try:
@@ -106,7 +106,7 @@ def _receive(file: WebFile, part: Path, progress: Progress, tell: Tell) -> None:
             progress(f"fetching {file.name}", done, file.size)
 
 
-def _ask(file: WebFile, start: int, tell: Tell) -> tuple[HTTPResponse, int]:
+def _ask(file: WebFile, start: int, say: Say) -> tuple[HTTPResponse, int]:
     """Ask for the file from byte `start` on; return the answer and the byte with which it begins: `start` or 0."""
     refused = None  # why the server does not go on
     try:
@@ -128,8 +128,8 @@ def _ask(file: WebFile, start: int, tell: Tell) -> tuple[HTTPResponse, int]:
     except (OSError, HTTPException) as error:
         raise BrokenError(f"no connection ({error.reason if isinstance(error, URLError) else error})") from None
     if refused and start:
-        tell(f"{file.name} can't go on where it stopped: {refused}. It starts again")
-        return _ask(file, 0, tell)
+        say(f"{file.name} can't go on where it stopped: {refused}. It starts again")
+        return _ask(file, 0, say)
     if response.status == 206:
         return response, start
     length = response.headers.get("Content-Length", str(file.size))
@@ -137,7 +137,7 @@ def _ask(file: WebFile, start: int, tell: Tell) -> tuple[HTTPResponse, int]:
         response.close()
         raise DataError(f"{file.url} must be a file of {file.size} bytes, but the server offers one of {length}")
     if start:
-        tell(f"{file.name}: the server can't go on with a file that has begun. It starts again")
+        say(f"{file.name}: the server can't go on with a file that has begun. It starts again")
     return response, 0
 
 

@@ -10,7 +10,7 @@ from rich.filesize import decimal
 from cuter.cache import made_once
 from cuter.errors import DataError
 from cuter.lock import locked
-from cuter.stream.download.fetch import Progress, Tell, WebFile, fetch, part_of
+from cuter.stream.download.fetch import Progress, Say, WebFile, fetch, part_of
 from cuter.stream.download.homes import Piece, home_of
 from cuter.stream.download.unpack import unpack
 
@@ -21,7 +21,7 @@ def get_dataset(
     *,
     keep_archives: bool = False,
     progress: Progress = lambda what, done, total: None,
-    tell: Tell = lambda text: None,
+    say: Say = lambda text: None,
 ) -> None:
     """Bring the data set `name` into the folder `root`, as far as it is not there yet.
 
@@ -30,22 +30,22 @@ def get_dataset(
     """
     pieces = home_of(name).pieces
     if not any(piece.missing(root) for piece in pieces):  # asked before anything is written: the root may be read-only
-        tell(f"All of it is in {root} already")
+        say(f"All of it is in {root} already")
         return
     try:
         root.mkdir(parents=True, exist_ok=True)
         with locked(root):
             _remove_leftovers(pieces, root)
             missing = [piece for piece in pieces if piece.missing(root)]  # another process may have been here
-            _require_space(missing, root, keep_archives, tell)
+            _require_space(missing, root, keep_archives, say)
             for piece in missing:
-                archives = [fetch(archive, root, progress, tell) for archive in piece.archives]
+                archives = [fetch(archive, root, progress, say) for archive in piece.archives]
                 _unpack_piece(piece, archives, root, progress)
                 if not keep_archives:
                     for archive in archives:
                         archive.unlink()
                 names = " and ".join(archive.name for archive in archives)
-                tell(f"{root / piece.folder} is there; {names} {'kept' if keep_archives else 'deleted'}")
+                say(f"{root / piece.folder} is there; {names} {'kept' if keep_archives else 'deleted'}")
     except OSError as error:
         raise DataError(
             f"{error.filename or root}: {(error.strerror or str(error)).lower()}. What was fetched is kept: when this "
@@ -53,7 +53,7 @@ def get_dataset(
         ) from error
 
 
-def _require_space(pieces: Sequence[Piece], root: Path, keep_archives: bool, tell: Tell) -> None:
+def _require_space(pieces: Sequence[Piece], root: Path, keep_archives: bool, say: Say) -> None:
     """Refuse to begin what the disk can't hold."""
     fetched, free = 0, shutil.disk_usage(root).free
     held = needed = 0  # beside what is on the disk now: after, and at most during, each piece
@@ -67,7 +67,7 @@ def _require_space(pieces: Sequence[Piece], root: Path, keep_archives: bool, tel
             f"{root}: the disk is too full. {decimal(needed)} are needed, for archives and what is unpacked from them; "
             f"{decimal(free)} are free"
         )
-    tell(f"{decimal(fetched)} to fetch into {root}; needs {decimal(needed)} of disk, {decimal(free)} are free")
+    say(f"{decimal(fetched)} to fetch into {root}; needs {decimal(needed)} of disk, {decimal(free)} are free")
 
 
 def _present(archive: WebFile, root: Path) -> int:

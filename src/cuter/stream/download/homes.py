@@ -28,7 +28,7 @@ class Piece:
         return None
 
     def missing(self, root: Path) -> bool:
-        """Tell whether this piece is nowhere under the root. Half of one is refused: it is somebody's, and may stay."""
+        """Say whether this piece is nowhere under the root. Half of one is refused: it is somebody's, and may stay."""
         target = root / self.folder
         places = [target, *(root / folder for folder in self.elsewhere)]
         lacks = [self.lack(place) for place in places]
