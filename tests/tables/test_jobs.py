@@ -92,3 +92,18 @@ def test_settings_are_read_as_yaml_reads_them() -> None:
     assert read["limit_train"] is None
     assert read["dataset_options"] == {"train": "train"}
     assert validated(RunConfig, FIELDS | read).learner.lr == 1e-4
+
+
+def test_modules_of_ones_own_are_imported_for_all_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before rows are put together, and each run notes them: its process imports them again. They decide no result."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "of_a_table.py").write_text("open('imported.txt', 'w').close()")
+    suite = load_suite("voc")
+    plain = Request(tmp_path, {"": "toybox"}, "small", seeds=1, only=("RS",))
+    request = Request(tmp_path, {"": "toybox"}, "small", 1, ("RS",), settings={"imports": ["of_a_table"]})
+    (job,) = plan_jobs(suite, request, tmp_path)
+    assert (tmp_path / "imported.txt").exists()
+    assert job.config.learner.imports == ["of_a_table"]
+    assert "of_a_table" in dump_config(job.config)
+    assert job.folder == plan_jobs(suite, plain, tmp_path)[0].folder
