@@ -23,6 +23,7 @@ from cuter.registry import Registry, did_you_mean
 
 Model = TypeVar("Model", bound=BaseModel)
 AnySettings = TypeVar("AnySettings", bound="Settings")
+Mark = TypeVar("Mark")
 
 SAVED = {"saved": True}  # validation context of settings that were saved with all fields that there were
 
@@ -38,6 +39,11 @@ class Role(Enum):
     TESTED = "decides which images and classes are tested"
     RESUMABLE = "may change when a run goes on"
     REPEATED = "differs between repetitions that should come to the same result, up to chance"
+
+
+def mark_of(field: FieldInfo, mark: type[Mark]) -> Mark | None:
+    """Return the mark of a kind, as `TableOption`, that a field has in its annotation."""
+    return next((one for one in field.metadata if isinstance(one, mark)), None)
 
 
 def has_role(field: FieldInfo, role: Role) -> bool:
@@ -102,6 +108,19 @@ class Choices:
     registry: Registry[Any]
 
 
+@dataclass(frozen=True)
+class TableOption:
+    """Marks a field that the commands for tables take by an option of their own.
+
+    Args:
+        name: The option, as "--seeds".
+        not_in_grid: Why a sweep cannot have a grid of the field; empty if it can.
+    """
+
+    name: str
+    not_in_grid: str = ""
+
+
 def kind(default: str, description: str) -> Any:
     """Return the field of a part: its settings, by default those of the part named `default`."""
     return Field(default=default, description=description)
@@ -109,8 +128,8 @@ def kind(default: str, description: str) -> Any:
 
 def registry_of(field: FieldInfo | None) -> Registry[Any] | None:
     """Return where the choices of a field are; None if it is no part."""
-    marks = [one for one in (field.metadata if field else ()) if isinstance(one, Part)]
-    return marks[0].registry if marks else None
+    found = mark_of(field, Part) if field else None
+    return found.registry if found else None
 
 
 def expanded(model: type[Settings], values: Mapping[str, Any]) -> dict[str, Any]:

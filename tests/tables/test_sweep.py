@@ -119,7 +119,7 @@ def test_a_combination_without_sense_is_named_and_can_be_left_out(tmp_path: Path
         (["lr=[1"], "--grid 'lr=\\[1'"),
         (["lr=1", "lr=2"], "given twice"),
         (["seed=0,1"], "--seeds N"),
-        (["data-root=a,b"], "all rows of a table learn the same data"),
+        (["data-root=a,b"], "all rows learn the same data"),
         (["workers=0,4"], "it decides no result"),
         (["memory_imges=3"], "Did you mean 'memory.images'"),
     ],

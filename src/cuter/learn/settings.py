@@ -18,7 +18,7 @@ from cuter.learn.renamed import RENAMED
 from cuter.learn.targets import TARGETS
 from cuter.learn.teachers import TEACHERS
 from cuter.memory import MEMORIES, MemorySettings
-from cuter.settings import Part, PartSettings, Role, Settings, import_modules, kind, merged
+from cuter.settings import Part, PartSettings, Role, Settings, TableOption, import_modules, kind, merged
 from cuter.stream.augment import AUGMENTATIONS
 
 PATCH_FEATURES = ("tokens", "keys", "values", "queries")
@@ -32,7 +32,7 @@ class LearnerSettings(Settings):
     imports: Annotated[list[str], Role.EXECUTION] = Field(
         [], description="Python module that adds parts of your own; may be repeated."
     )
-    method: Annotated[str, Role.COMMON] = Field(
+    method: Annotated[str, Role.COMMON, TableOption("--only")] = Field(
         "rs",
         description="A named choice of the parts below; 'cuter methods' lists them. What you give goes before it.",
     )
@@ -82,9 +82,9 @@ class LearnerSettings(Settings):
         description="Numbers that the backbone multiplies: float32, or bfloat16, twice as fast where hardware has "
         "it. Weights, scores and losses are float32 in any case.",
     )
-    seed: Annotated[int, Role.COMMON, Role.REPEATED] = Field(
-        0, ge=0, le=2**64 - 1, description="Seed of everything that is drawn at random."
-    )
+    seed: Annotated[
+        int, Role.COMMON, Role.REPEATED, TableOption("--seeds", "--seeds N runs every row with seeds 0 to N-1")
+    ] = Field(0, ge=0, le=2**64 - 1, description="Seed of everything that is drawn at random.")
 
     @classmethod
     def completed(cls, values: dict[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from cuter.settings import (
     Model,
     Role,
     Settings,
+    TableOption,
     all_fields,
     expanded,
     flattened,
@@ -49,13 +50,18 @@ class RunConfig(Settings):
         description="Data set; folder reads your own CSV or JSON lines."
     )
     data_root: Annotated[
-        Path | None, Role.COMMON, Role.PLACE, Role.DATA, Role.STREAM, Role.TESTED, Role.RESUMABLE, Role.REPEATED
+        Path | None,
+        *(Role.COMMON, Role.PLACE, Role.DATA, Role.STREAM, Role.TESTED, Role.RESUMABLE, Role.REPEATED),
+        TableOption(
+            "--data-root",
+            "all rows learn the same data; a --grid of dataset_options takes other parts of it",
+        ),
     ] = Field(None, description="Folder that holds the data set; toybox alone, which is rendered, needs none.")
     dataset_options: Annotated[dict[str, str], Role.DATA, Role.STREAM, Role.TESTED] = Field(
         {},
         description="Option of the data set's reader, NAME=VALUE; may be repeated: train=train and test=val for VOC.",
     )
-    backbone: Annotated[str, Role.COMMON, Role.PLACE] = Field(
+    backbone: Annotated[str, Role.COMMON, Role.PLACE, TableOption("--backbone")] = Field(
         description="Short name, hub id, local folder or original checkpoint file."
     )
     tasks: Annotated[str | list[list[str]], Role.COMMON, Role.STREAM, Role.TESTED] = Field(
@@ -98,7 +104,7 @@ class RunConfig(Settings):
     max_unreadable: Annotated[float, Role.EXECUTION, Role.RESUMABLE, Role.REPEATED] = Field(
         0.1, ge=0, le=1, description="A run stops when a larger share of its training or test images is unreadable."
     )
-    device: Annotated[str, Role.COMMON, Role.EXECUTION, Role.RESUMABLE, Role.REPEATED] = Field(
+    device: Annotated[str, Role.COMMON, Role.EXECUTION, Role.RESUMABLE, Role.REPEATED, TableOption("--device")] = Field(
         "auto", description="cpu, cuda, mps, or auto."
     )
     checkpoint_steps: Annotated[int | None, Role.EXECUTION, Role.REPEATED] = Field(

@@ -18,17 +18,8 @@ from cuter.errors import CheckpointError, ConfigError, CuterError
 from cuter.runs.config import RunConfig, import_parts, load_saved_config, with_absolute_paths, with_learner
 from cuter.runs.directory import RunDirectory
 from cuter.runs.record import Line, RunRecord, read_record
-from cuter.settings import Role, has_role, mapped, merged, validated
+from cuter.settings import Role, TableOption, all_fields, has_role, mapped, mark_of, merged, validated
 from cuter.tables.suite import Row, Suite
-
-# Fields that --set leaves to other options.
-OWN_OPTIONS = {
-    "seed": "--seeds",
-    "method": "--only",
-    "data_root": "--data-root",
-    "backbone": "--backbone",
-    "device": "--device",
-}
 
 
 @dataclass(frozen=True)
@@ -232,9 +223,9 @@ def _configure(suite: Suite, row: Row, request: Request, seed: int) -> RunConfig
 
 
 def _refuse_own_options(settings: Mapping[str, Any]) -> None:
-    for name, option in OWN_OPTIONS.items():
-        if name in settings:
-            raise ConfigError(f"--set {name}: use {option}")
+    for name, info in all_fields(RunConfig):
+        if name in settings and (option := mark_of(info, TableOption)):
+            raise ConfigError(f"--set {name}: use {option.name}")
 
 
 def _runs_by_digest(folder: Path) -> dict[str, Path]:

@@ -13,19 +13,14 @@ import yaml
 from cuter.errors import ConfigError
 from cuter.learn.settings import LearnerSettings
 from cuter.registry import did_you_mean
-from cuter.runs.config import field_names, fields_of
-from cuter.settings import Role, validated
+from cuter.runs.config import RunConfig, field_names, fields_of
+from cuter.settings import Role, TableOption, all_fields, has_role, mark_of, validated
 from cuter.tables.jobs import Request
 from cuter.tables.suite import Row, Suite
 
 Grid = Mapping[str, Sequence[Any]]
 
 COLUMNS = ("average.map", "last.map", "last.cf1_mean@0.8", "last.of1@0.8", "forgetting")
-NOT_IN_A_GRID = {
-    **dict.fromkeys(field_names(Role.EXECUTION), "it decides no result"),
-    "seed": "--seeds N runs every row with seeds 0 to N-1",
-    "data_root": "all rows of a table learn the same data; a --grid of dataset_options takes other parts of it",
-}
 GIVEN_FOR_ALL = ("data_root", "device")
 
 
@@ -51,8 +46,8 @@ def parse_grid(pairs: Sequence[str]) -> dict[str, list[Any]]:
             raise ConfigError(f"--grid {pair!r} must be FIELD=VALUE,VALUE…, as in --grid lr=1e-5,1e-4")
         if field in grid:
             raise ConfigError(f"--grid {field} is given twice: name all its values in one")
-        if field in NOT_IN_A_GRID:
-            raise ConfigError(f"--grid {field}: {NOT_IN_A_GRID[field]}")
+        if reason := _not_in_a_grid().get(field):
+            raise ConfigError(f"--grid {field}: {reason}")
         if field not in field_names():
             raise ConfigError(f"--grid {pair!r}: no setting is named {field!r}.{did_you_mean(field, fields())}")
         grid[field] = list({str(value): value for value in values}.values())
@@ -61,15 +56,27 @@ def parse_grid(pairs: Sequence[str]) -> dict[str, list[Any]]:
     return grid
 
 
+def _not_in_a_grid() -> dict[str, str]:
+    """Return the settings that no grid can have, each with the reason; those of parts that came late are among them."""
+    found = {}
+    for name, field in all_fields(RunConfig):
+        option = mark_of(field, TableOption)
+        if has_role(field, Role.EXECUTION):
+            found[name] = "it decides no result"
+        elif option is not None and option.not_in_grid:
+            found[name] = option.not_in_grid
+    return found
+
+
 def fields() -> list[str]:
     """Return all settings that may be in a grid."""
-    return [name for name in field_names() if name not in NOT_IN_A_GRID]
+    return [name for name in field_names() if name not in _not_in_a_grid()]
 
 
 def make_sweep(grid: Grid, config: Path | None, typed: Mapping[str, Any], seeds: int, skip: Sequence[str]) -> Sweep:
     """Make a table of all combinations; what is typed goes before the file, and the grid before both."""
     if "seed" in typed:
-        raise ConfigError(f"--seed: {NOT_IN_A_GRID['seed']}")
+        raise ConfigError(f"--seed: {_not_in_a_grid()['seed']}")
     rows: list[Row] = []
     backbones: dict[str, str] = {}
     places: dict[str, Any] = {}
