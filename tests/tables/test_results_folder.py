@@ -248,6 +248,16 @@ def test_where_a_backbone_was_loaded_from_goes_by_its_last_name(tmp_path: Path) 
     assert json.loads(file.read_text())["environment"] == {"backbone": "ViTModel from tiny", "device": "cpu"}
 
 
+def test_where_the_package_is_installed_is_not_named(tmp_path: Path) -> None:
+    made = job(tmp_path / "runs" / "rs", backbone="toybox")
+    write_run(made.folder, tasks=2, new_classes=2, numbers=3)
+    environment = {"backbone": "ConvStemViTModel from /usr/lib/cuter/backbone/shipped/toybox"}
+    (made.folder / "environment.json").write_text(json.dumps(environment))
+    keep_result(made, tmp_path / "results")
+    (file,) = files(tmp_path / "results")
+    assert json.loads(file.read_text())["environment"] == {"backbone": "ConvStemViTModel from toybox"}
+
+
 def test_a_node_of_a_cluster_is_not_named(tmp_path: Path) -> None:
     made = job(tmp_path / "runs" / "rs")
     write_run(made.folder, tasks=2, new_classes=2, numbers=3)

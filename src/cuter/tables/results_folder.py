@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -113,7 +114,9 @@ def _without_folders(environment: dict[str, Any], source: str) -> dict[str, Any]
     """Return the environment of a run; what the backbone was loaded from goes by its last name, as in the config."""
     if "backbone" not in environment:
         return environment or None
-    return environment | {"backbone": environment["backbone"].replace(source, Path(source).name)}
+    name = Path(source).name
+    text = environment["backbone"].replace(source, name)
+    return environment | {"backbone": re.sub(rf"from \S*/{re.escape(name)}\b", f"from {name}", text)}  # of the package
 
 
 def _figures(run: KeptRun) -> tuple[Any, ...]:
