@@ -55,7 +55,7 @@ def test_options_that_may_be_repeated_are_lists_or_pairs(app: typer.Typer, typed
     ("words", "message"),
     [
         ("--memory-images 3", "It is --memory.images now"),
-        ("--memory.powr 3", "Did you mean 'memory.power'"),
+        ("--memory.powr 3", "Did you mean '--memory.power'"),
         ("--lr", "option --lr needs a value"),
         ("--lr --seed 3", "option --lr needs a value"),
         ("--dataset-options train", "must be NAME=VALUE"),

@@ -40,6 +40,7 @@ First steps:
               --backbone dino-vits16 --tasks 5x4    a real run
     cuter run --resume runs/voc-rs-seed0            go on where it stopped
     cuter methods                                   what --method accepts
+    cuter explain memory.prs                        what a part does, and its settings
     cuter report runs/voc-*                         a page that compares runs
     cuter compare runs/voc-rs runs/voc-cuter        how runs differ
     cuter cut photo.jpg --backbone dino-vits16      what is cut out of an image

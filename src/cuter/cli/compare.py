@@ -16,7 +16,7 @@ def compare(
     imports: Imports = None,
     print_json: Annotated[bool, typer.Option("--json", help="Print all that is found as JSON.")] = False,
 ) -> None:
-    """Tell runs apart: settings that differ, figures, AP by class, where memory differs.
+    """Show how runs differ: settings, figures, AP by class, where memory differs.
 
     Differences are to the first run. Figures of runs that were tested on other classes or images are not subtracted;
     the reason is given. What memory holds is read from the newest checkpoint. Nothing in the folders changes.

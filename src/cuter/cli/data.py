@@ -31,7 +31,7 @@ def check(
     decode: Annotated[bool, typer.Option(help="Read every image, to find the unreadable ones.")] = True,
     print_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:
-    """Tell what data sets hold: images, classes, labels an image, imbalance, unreadable files.
+    """Show what data sets hold: images, classes, labels per image, imbalance, unreadable files.
 
     Ends with code 1 if a file is unreadable.
     """

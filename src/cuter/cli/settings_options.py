@@ -58,7 +58,7 @@ def taking_settings(model: str) -> type[TyperCommand]:
             console = Console()
             for panel in help_panels(_class(model), everything=everything):
                 console.print(panel)
-            if not everything:
+            if not everything and "learner" in _class(model).model_fields:
                 console.print("  All settings: --help-all. One part: 'cuter explain memory.prs'.\n", highlight=False)
 
     return SettingsCommand
@@ -134,8 +134,8 @@ def _hint(name: str, names: list[str]) -> str:
 
     if name in RENAMED:
         return f" It is --{RENAMED[name].replace('_', '-')} now."
-    spelled = [one.replace("_", "-") for one in names]
-    hint, _, _ = did_you_mean(name.replace("_", "-"), spelled).partition(" Accepted:")
+    spelled = [f"--{one.replace('_', '-')}" for one in names]
+    hint, _, _ = did_you_mean(f"--{name.replace('_', '-')}", spelled).partition(" Accepted:")
     return f"{hint} --help-all lists all."
 
 
