@@ -37,7 +37,7 @@ def assess(
     ] = None,
     print_json: Annotated[bool, typer.Option("--json", help="Print the results as JSON.")] = False,
 ) -> None:
-    """Rank backbones by how well they can be cut: the average Fiedler value of their patch graphs, the lower the better.
+    """Rank backbones by the average Fiedler value of their patch graphs: the lower, the easier they are to cut.
 
     Patch features are scaled to length 1 and the value is divided by the number of patches, because otherwise scale
     and grid would decide; the largest possible value is then 1. Where the data set has boxes, CorLoc and AP50 show how
