@@ -106,7 +106,7 @@ def test_another_part_keeps_what_all_parts_have() -> None:
         ({"wheels": {"count": 0}}, r"wheels\.count: .*, not 0 \(accepted: from 1 to 8\)"),
         ({"whels": "plain"}, r"unknown setting whels\. Did you mean 'wheels'"),
         ({"wheels": 3}, r"wheels: the wheels by name, or as a mapping with 'kind', not 3\. Names: plain, spiked"),
-        ({"maker.name": 3}, "unknown setting|maker"),
+        ({"maker.name": 3}, r"maker: Input should be a valid string, not \{'name': 3\}"),
     ],
 )
 def test_a_mistake_names_the_field_by_its_dotted_name(values: dict[str, Any], message: str) -> None:
@@ -118,8 +118,6 @@ def test_a_mistake_names_the_field_by_its_dotted_name(values: dict[str, Any], me
 
 @given(st.sampled_from(sorted(METHODS)), st.integers(0, 2**32), st.sampled_from(["reservoir", "prs", "balanced"]))
 def test_a_dump_comes_back_the_same(method: str, seed: int, memory: str) -> None:
-    if method == "joint":
-        return  # it is about what is shown, not about a learner
     one = LearnerSettings(method=method, seed=seed, memory=memory)
     dumped = one.model_dump(mode="json")
     assert validated(LearnerSettings, dumped, saved=True) == one

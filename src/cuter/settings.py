@@ -52,7 +52,7 @@ def has_role(field: FieldInfo, role: Role) -> bool:
 
 
 class Settings(BaseModel):
-    """Settings, some of which may be those of exchangeable parts (`part`)."""
+    """Settings, some of which may be those of exchangeable parts (`Part`)."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True, allow_inf_nan=False)
     renamed: ClassVar[Mapping[str, str]] = {}  # fields that have another name today
