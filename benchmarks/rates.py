@@ -138,7 +138,7 @@ class Experiment:
     def mean_ap(self, learner: Learner, seen: Task) -> float:
         """Return mAP over the classes seen, on the test images that show one of them."""
         tested = seen_samples(self.test, seen.classes)
-        scores = learner.probabilities(as_pixels([self.number[sample.id] for sample in tested]), 256)
+        scores = learner.scores(as_pixels([self.number[sample.id] for sample in tested]), 256)
         scores = scores[:, [learner.labels.column(name) for name in seen.classes]]
         labels = torch.tensor([[name in sample.labels for name in seen.classes] for sample in tested])
         found = multilabel_scores(scores, labels)["map"]

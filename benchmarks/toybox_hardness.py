@@ -50,7 +50,7 @@ def test(learner: Learner, dataset: Dataset, classes: Sequence[str]) -> dict[str
     visits = plan_stream(dataset.test, [Task("test", tuple(classes))], seed=0)[0]
     scores, labels = [], []
     for loaded in load_batches(in_batches(visits, 50), classes, learner.backbone.image_size, workers=0):
-        found = learner.probabilities(loaded.batch.images)
+        found = learner.scores(loaded.batch.images)
         scores.append(found[:, [learner.labels.column(name) for name in classes]])
         labels.append(loaded.batch.labels)
     values = multilabel_scores(torch.cat(scores), torch.cat(labels)).ap

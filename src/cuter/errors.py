@@ -1,12 +1,24 @@
 """What users can get wrong. Every message names what was wrong and what is accepted."""
 
+from typing import ClassVar
+
 
 class CuterError(Exception):
     """Base of all errors that are the input's fault: the command line prints them without a traceback."""
 
+    exit_code: ClassVar[int] = 1  # of the command line: 1 for a mistake in what was asked for
+
 
 class DataError(CuterError):
     """A data set, an annotation file or an image cannot be read."""
+
+    exit_code = 2  # for data that are missing or damaged
+
+
+class NotThereError(DataError):
+    """There is no such folder or file, or nothing of use in it: it was asked for by mistake."""
+
+    exit_code = 1
 
 
 class BackboneError(CuterError):
@@ -23,6 +35,8 @@ class BatchError(CuterError, ValueError):
 
 class CheckpointError(CuterError):
     """A saved learner or run is damaged, half-written or of another version."""
+
+    exit_code = 2
 
 
 class UnknownNameError(CuterError, KeyError):

@@ -51,7 +51,7 @@ def test_a_learner_of_bfloat16_learns_nearly_the_same_and_keeps_float32_weights(
     learners[1].backbone.load_state_dict(learners[0].backbone.state_dict())
     for learner in learners:
         learner.observe(Batch.of(IMAGES, [["cat"], ["dog"], ["cat", "dog"], []]))
-    exact, rough = (learner.probabilities(IMAGES) for learner in learners)
+    exact, rough = (learner.scores(IMAGES) for learner in learners)
     torch.testing.assert_close(rough, exact, atol=0.05, rtol=0)
     assert {parameter.dtype for parameter in learners[1].model.parameters()} == {torch.float32}
     assert Learner.from_state(learners[1].state_dict(), "cpu").backbone.precision == "bfloat16"

@@ -218,7 +218,7 @@ def test_help_answers_at_once_and_names_every_setting() -> None:
 )
 def test_mistakes_are_told_in_one_line(arguments: list[str], message: str, tmp_path: Path) -> None:
     done = cuter(*arguments, cwd=tmp_path)
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert message in " ".join(done.stderr.replace("│", " ").split())
     assert "Traceback" not in done.stderr
     assert not list(tmp_path.iterdir())
@@ -262,7 +262,7 @@ def test_data_check_tells_what_is_there(tmp_path: Path, shapes: Path) -> None:
     shutil.copytree(shapes, broken)
     (broken / "images" / "test-00004.png").write_bytes(b"?")
     done = cuter("data", "check", broken)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "test-00004.png" in done.stdout
 
 
@@ -272,7 +272,7 @@ def test_cut_goes_on_after_an_unreadable_image(tmp_path: Path, shapes: Path, bac
     (photos / "good.png").write_bytes((shapes / "images" / "test-00000.png").read_bytes())
     (photos / "bad.jpg").write_bytes(b"?")
     done = cuter("cut", photos, "--backbone", backbone_folder, "--tau", 0.3, "--no-centre", cwd=tmp_path)
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == 2, done.stderr
     assert f"skipped: {photos}/bad.jpg: cannot read the image" in done.stderr
     assert "tau 0.3, not centred" in done.stderr
     assert "(given)" in done.stderr
@@ -333,7 +333,7 @@ def test_parts_mix_and_what_makes_no_sense_is_refused(run: list[object], tmp_pat
         ),
     ):
         refused = cuter(*run, *options, "--out", tmp_path / "refused")
-        assert refused.returncode == 2
+        assert refused.returncode == 1
         assert reason in refused.stderr.replace("\n", " ")
         assert not (tmp_path / "refused").exists()
 
@@ -344,5 +344,5 @@ def test_the_module_is_the_program() -> None:
     command = [sys.executable, "-m", "cuter"]
     assert subprocess.check_output([*command, "--version"], text=True).strip() == package.__version__
     mistaken = subprocess.run([*command, "run", "--resume", "nowhere"], capture_output=True, text=True, check=False)
-    assert (mistaken.returncode, mistaken.stdout) == (2, "")
+    assert (mistaken.returncode, mistaken.stdout) == (1, "")
     assert mistaken.stderr == "error: nowhere holds no run: config.yaml is missing\n"

@@ -63,7 +63,7 @@ def test_options_that_may_be_repeated_are_lists_or_pairs(app: typer.Typer, typed
 )
 def test_a_mistake_is_named(app: typer.Typer, words: str, message: str) -> None:
     result = CliRunner().invoke(app, words.split(), env={"COLUMNS": "300"})
-    assert result.exit_code == 2
+    assert result.exit_code == 1
     assert message in result.output
 
 
@@ -109,7 +109,7 @@ def test_modules_that_a_configuration_names_are_imported(app: typer.Typer, in_fo
 )
 def test_why_a_module_cannot_be_imported(in_folder: Path, module: str, reason: str) -> None:
     done = cuter("run", "--import", module)
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert f"the module '{module}', which adds parts, cannot be imported: {reason}" in done.stderr
 
 

@@ -204,7 +204,7 @@ def test_predict_does_not_depend_on_the_batch_size(tiny: Backbone) -> None:
     one = learner(tiny)
     one.observe(batch(3, ["cat", "dog"]))
     images = batch(7, ["x"], size=40).images
-    torch.testing.assert_close(one.probabilities(images, batch_size=2), one.probabilities(images, batch_size=7))
+    torch.testing.assert_close(one.scores(images, batch_size=2), one.scores(images, batch_size=7))
     assert one.model.training, "predicting must not leave the model in another mode"
 
 

@@ -41,7 +41,7 @@ def test_thousands_of_classes(method: str) -> None:
     shown = make_batch(2, names)
     one.observe(shown)
     one.observe(make_batch(2, names, seed=1))
-    probabilities = one.probabilities(shown.images)
+    probabilities = one.scores(shown.images)
     assert probabilities.shape == (2, most)
     assert probabilities[shown.labels].mean() > probabilities[~shown.labels].mean(), "one step towards the labels"
 

@@ -133,11 +133,12 @@ def test_a_learner_predicts_with_regions_and_says_where(learner: Learner) -> Non
     assert len(found) == 5
     scores = learner.region_scores(images)
     assert list(found[0].probabilities) == ["red", "green"] == list(found[0].boxes)
-    for prediction, row in zip(found, scores.joined.tolist(), strict=True):
+    expected = learner.calibration(scores.joined, learner.labels.names)
+    for prediction, row in zip(found, expected.tolist(), strict=True):
         assert list(prediction.probabilities.values()) == pytest.approx(row, abs=1e-6)
         for box in prediction.boxes.values():
             assert box is None or (0 <= box[0] < box[2] <= 1 and 0 <= box[1] < box[3] <= 1)
-    torch.testing.assert_close(scores.whole, learner.probabilities(images))
+    torch.testing.assert_close(scores.whole, learner.scores(images))
     assert learner.predict(images[:0], regions=True) == []
 
 
@@ -145,5 +146,5 @@ def test_the_predictor_of_the_settings_decides_what_is_predicted(learner: Learne
     other = Learner.create("rs", backbone=untrained_vit(), memory={"images": 3}, predictor="regions", device="cpu")
     images = torch.stack([scene((RED, THING)), scene((GREEN, THING))])
     other.observe(Batch.of(images, [["red"], ["green"]]))
-    assert torch.equal(other.region_scores(images).whole, learner.probabilities(images)), "it learns the same"
-    assert torch.equal(other.probabilities(images), other.region_scores(images).joined)
+    assert torch.equal(other.region_scores(images).whole, learner.scores(images)), "it learns the same"
+    assert torch.equal(other.scores(images), other.region_scores(images).joined)

@@ -273,7 +273,7 @@ def test_two_processes_do_not_work_on_one_folder(web: SmallWeb, tmp_path: Path) 
     with locked(tmp_path):
         second = started(web, "voc", "--root", tmp_path)
         _, told = second.communicate()
-    assert second.returncode == 2
+    assert second.returncode == 1
     assert f"{tmp_path} is in use by another process" in told
     assert web.requests == []
     third = started(web, "voc", "--root", tmp_path)

@@ -60,7 +60,7 @@ def test_a_list_in_utf8_finds_its_images_in_any_locale(root: Path) -> None:
 def test_the_command_line_finds_them_too(root: Path) -> None:
     accented = root.rename(root.with_name("phôtos"))
     done = in_c_locale("-m", "cuter", "data", "check", accented)
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == 2, done.stderr
     assert [line for line in done.stdout.splitlines() if "unreadable:" in line] == [
         f"unreadable: {accented / 'gône.png'}: cannot read the image: no such file or directory"
     ]

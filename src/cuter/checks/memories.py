@@ -265,6 +265,27 @@ def counts_are_those_of_the_items(name: str, **settings: Any) -> None:
         require(found == expected, f"it counts {found} items by class, but holds {expected}")
 
 
+def what_is_forgotten_is_gone(name: str, **settings: Any) -> None:
+    """All items of some images leave, nothing else does, and memory goes on as if they had been evicted."""
+    memory = make_memory(name, 40 * PIXELS, **settings)
+    memory.offer([varied_item(number) for number in range(60)])
+    before = ids(memory.items)
+    unwanted = before[::3]
+    removed = memory.forget([*unwanted, "never seen"])
+    require(removed == Counter(unwanted), f"of {len(unwanted)} items that are to be forgotten, {len(removed)} are")
+    require(
+        sorted(ids(memory.items)) == sorted(set(before) - set(unwanted)), "other items than those asked for are gone"
+    )
+    require(memory.pixels == sum(item.pixels for item in memory.items), "the pixels in use are not counted right")
+    require(not memory.forget(unwanted), "what was forgotten is found again")
+    again = make_memory(name, 40 * PIXELS, **settings)
+    again.load_state_dict(_through_files(memory))
+    for one in (memory, again):
+        one.generator.manual_seed(1)
+        one.offer([varied_item(number) for number in range(60, 90)])
+    _require_same(memory, again, "after something was forgotten")
+
+
 def items_do_not_keep_their_batch_alive(name: str, **settings: Any) -> None:
     """An item is a view of a batch; what is kept is its own."""
     for codec in CODECS:
@@ -442,6 +463,7 @@ MEMORY_CHECKS: tuple[Check, ...] = (
     even_draws_take_turns_among_classes,
     even_draws_end_whatever_the_labels,
     counts_are_those_of_the_items,
+    what_is_forgotten_is_gone,
     items_do_not_keep_their_batch_alive,
     an_empty_batch_changes_nothing,
     classes_may_grow,

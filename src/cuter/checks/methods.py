@@ -76,7 +76,7 @@ def two_tasks_of_two_colours_are_learned(name: str, **settings: Any) -> None:
             require(step.images == 8, f"a step of eight images counts {step.images}")
     require(learner.steps == 10, f"after ten batches it counts {learner.steps} steps")
     require(learner.labels.names == tuple(names), f"the classes of the stream are {learner.labels.names} to it")
-    found = multilabel_scores(learner.probabilities(images), torch.nn.functional.one_hot(truth, 4).bool())["map"]
+    found = multilabel_scores(learner.scores(images), torch.nn.functional.one_hot(truth, 4).bool())["map"]
     require(bool(found and found > 60), f"two tasks of two colours end with a mAP of {found}; chance is about 25")
 
 
@@ -116,8 +116,8 @@ def batches_may_be_of_one_image(name: str, **settings: Any) -> None:
     learner.observe(shown)
     if learner.settings.keeper.kind == "whole-images" and learner.memory.budget:
         require(len(learner.memory) == 1, f"of one image memory keeps {len(learner.memory)}")
-    found = learner.predict(shown.images)[0]["cat"]
-    require(found > 0.5, f"one step on a cat leads to a probability of {found:.3f} for cat")
+    found = float(learner.scores(shown.images)[0, 0])
+    require(found > 0.5, f"one step on a cat leads to a score of {found:.3f} for cat")
     learner.observe(make_batch(1, ["dog"], 1))
     learner.observe(make_batch(1, ["dog"], 2))
     require(learner.steps == 3, f"after three images it counts {learner.steps} steps")
@@ -139,8 +139,8 @@ def unknown_is_not_absent(name: str, **settings: Any) -> None:
         require(step.images == 3, f"three images of which nothing is known count as {step.images}")
     learner.observe(Batch.of(images, [[]] * 3))
     require(bool(weights(learner).isfinite().all()), "after images of which nothing is known, weights are not finite")
-    shape = tuple(learner.probabilities(images).shape)
-    require(shape == (3, 2), f"three images and two classes have probabilities of shape {shape}")
+    shape = tuple(learner.scores(images).shape)
+    require(shape == (3, 2), f"three images and two classes have scores of shape {shape}")
     for item in learner.memory.items:
         require(not bool((item.labels & ~item.known).any()), "memory holds labels that nobody looked for")
 

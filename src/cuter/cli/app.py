@@ -51,9 +51,12 @@ First steps:
     cuter sweep --config runs/voc/config.yaml
               --grid lr=1e-5,1e-4                   a grid of your own
 
-Progress and tables go to stderr; --json puts results on stdout. Exit codes: 0 done, 1 something unreadable was found,
-2 a mistake in the input, 130 stopped by Ctrl-C.
+Progress and tables go to stderr; --json puts results on stdout. Exit codes: 0 done, 1 a mistake in the command, 2 data
+that are missing or damaged, 130 stopped by Ctrl-C.
 """
+
+# A mistake in the command ends with 1, whoever finds it: by itself click, which typer may bring along, ends with 2.
+next(kind for kind in typer.BadParameter.__mro__ if kind.__name__ == "UsageError").exit_code = 1  # type: ignore[attr-defined]
 
 app = typer.Typer(
     name="cuter",
@@ -83,7 +86,7 @@ def main() -> None:
         sys.exit(130)
     except CuterError as error:
         console.print("[bold red]error:[/]", Text(str(error)), highlight=False, soft_wrap=True)
-        sys.exit(2)
+        sys.exit(error.exit_code)
 
 
 def _version(asked: bool) -> None:

@@ -36,7 +36,7 @@ def cut(
     """Show what is cut out of images: regions, the eigenvectors behind them, crops.
 
     For each image NAME the folder gets NAME.png with everything at a glance, and the crops NAME-1.png, NAME-2.png;
-    for all of them a contact sheet, and regions.json with boxes in pixels. Ends with code 1 if an image is unreadable.
+    for all of them a contact sheet, and regions.json with boxes in pixels. Ends with code 2 if an image is unreadable.
 
     Example:
 
@@ -60,4 +60,4 @@ def cut(
         say(f"skipped: {reason}")
     say(f"{len(report['images'])} of {len(paths)} images are cut, see {folder}")
     if report["unreadable"]:
-        raise typer.Exit(1)
+        raise typer.Exit(2)

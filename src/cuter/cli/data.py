@@ -33,7 +33,7 @@ def check(
 ) -> None:
     """Show what data sets hold: images, classes, labels per image, imbalance, unreadable files.
 
-    Ends with code 1 if a file is unreadable.
+    Ends with code 2 if a file is unreadable.
     """
     with waiting("reading", folders):
         from cuter.show.dataset_tables import inspection_tables
@@ -57,7 +57,7 @@ def check(
         for path, reason in unreadable.items():
             typer.echo(f"unreadable: {path}: {reason}")  # not in a table, which would break paths over lines
     if unreadable:
-        raise typer.Exit(1)
+        raise typer.Exit(2)
 
 
 @app.command()

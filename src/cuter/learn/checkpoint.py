@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from cuter.backbone import Backbone
 from cuter.cut import CutSettings, Localiser
 from cuter.errors import CheckpointError
 from cuter.learn import legacy
+from cuter.learn.calibration import Calibration
 from cuter.learn.saved import find_saved
 from cuter.learn.settings import LearnerSettings
 from cuter.settings import import_modules, validated
@@ -50,6 +52,9 @@ def state_of(learner: Learner) -> dict[str, Any]:
         "labels": list(learner.labels),
         "blocks": learner.model.head.blocks,
         "steps": learner.steps,
+        "images": learner.images,
+        "label_counts": dict(learner.label_counts),
+        "calibration": learner.calibration.state_dict(),
         "model": learner.model.state_dict(),
         "optimizer": {str(index): values for index, values in state.items()},
         "generator": learner.generator.get_state(),
@@ -84,6 +89,9 @@ def restore(kind: type[Learner], state: dict[str, Any], device: str = "auto") ->
     learner.draw.load_state_dict(state["replay"])
     learner.generator.set_state(state["generator"])
     learner.steps = state["steps"]
+    learner.images = state.get("images", 0)  # the first learners of this format did not count
+    learner.label_counts = Counter(state.get("label_counts", {}))
+    learner.calibration = Calibration.from_state(state.get("calibration", {}))
     return learner
 
 

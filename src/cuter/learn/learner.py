@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import islice
 from os import PathLike
 from pathlib import Path
 from typing import Any, Literal, overload
@@ -18,6 +20,7 @@ from cuter.backbone import Backbone, load_backbone
 from cuter.cut import Localiser, Regions
 from cuter.errors import BatchError, ConfigError, CuterError
 from cuter.learn import checkpoint
+from cuter.learn.calibration import Calibration, fit_calibration
 from cuter.learn.devices import choose_device
 from cuter.learn.draws import DRAWS
 from cuter.learn.heads import HEADS
@@ -114,7 +117,10 @@ class Learner:
         )
         if shared := list(head.parameters()):
             self.optimizer.add_param_group({"params": shared, "lr": getattr(settings.head, "shared_lr", SHARED_LR)})
+        self.calibration = Calibration()
         self.steps = 0
+        self.images = 0  # learned so far
+        self.label_counts: Counter[str] = Counter()  # images learned that show each class
 
     @classmethod
     def create(
@@ -209,6 +215,8 @@ class Learner:
             self.memory.offer(kept.items, invited=kept.invited)
             self.model.head.update_statistics(batch, view.embedding, teacher.old_logits)
             self.model.head.update_replay_statistics(replay, replayed.embedding)
+        self.images += len(batch)
+        self.label_counts.update(dict(zip(batch.names, batch.labels.sum(dim=0).tolist(), strict=True)))
         return Step(len(batch), len(replay), loss.item(), kept.selection)
 
     @overload
@@ -223,6 +231,9 @@ class Learner:
         self, images: Tensor | Iterable[ImageSource], batch_size: int = 64, *, regions: bool = False
     ) -> list[dict[str, float]] | list[Prediction]:
         """Return for each image the probability of every class seen so far, by name.
+
+        Probabilities are calibrated: of images with 0.7 for a class, about 70 % show it, as far as `calibration` holds
+        for them; 0.5 is the natural threshold. `scores` has what the model says before.
 
         Args:
             images: a uint8 tensor (B, 3, H, W), or paths, encoded bytes or Pillow images. One that cannot be read is an
@@ -244,28 +255,112 @@ class Learner:
             >>> learner = Learner.create(backbone="toybox", device="cpu")
             >>> images = torch.zeros(2, 3, 96, 96, dtype=torch.uint8)
             >>> step = learner.observe(Batch.of(images, [["cat"], ["cat"]]))
-            >>> [row["cat"] > 0.5 for row in learner.predict(images)]
-            [True, True]
+            >>> [list(row) for row in learner.predict(images)]
+            [['cat'], ['cat']]
+        """
+        return list(self.predict_each(images, batch_size, regions=regions))  # type: ignore[call-overload]
+
+    @overload
+    def predict_each(
+        self, images: Tensor | Iterable[ImageSource], batch_size: int = 64, *, regions: Literal[False] = False
+    ) -> Iterator[dict[str, float]]: ...
+    @overload
+    def predict_each(
+        self, images: Tensor | Iterable[ImageSource], batch_size: int = 64, *, regions: Literal[True]
+    ) -> Iterator[Prediction]: ...
+    def predict_each(
+        self, images: Tensor | Iterable[ImageSource], batch_size: int = 64, *, regions: bool = False
+    ) -> Iterator[dict[str, float]] | Iterator[Prediction]:
+        """Yield what `predict` returns, one by one: no more than a batch of images is held at a time.
+
+        Args:
+            images: As for `predict`; also a generator of paths that never ends.
+            batch_size: As for `predict`.
+            regions: As for `predict`.
+
+        Examples:
+            >>> from PIL import Image
+            >>> from cuter import Learner
+            >>> learner = Learner.create(backbone="toybox", device="cpu")
+            >>> photos = (Image.new("RGB", (40, 30)) for _ in range(3))
+            >>> sum(1 for row in learner.predict_each(photos, batch_size=2))
+            3
         """
         if isinstance(images, str | bytes | Path | Image):
             raise BatchError("predict takes a list of images, even for one")
-        images = images if isinstance(images, Tensor) else list(images)
         if batch_size < 1:
             raise BatchError(f"batch_size must be at least 1, not {batch_size}")
-        results: list[Any] = []
-        for start in range(0, len(images), batch_size):
-            part = images[start : start + batch_size]
+        return self._predict_each(images, batch_size, regions)
+
+    def _predict_each(self, images: Tensor | Iterable[ImageSource], batch_size: int, regions: bool) -> Iterator[Any]:
+        for part in _in_parts(images, batch_size):
             pixels = part if isinstance(part, Tensor) else read_images(part, self.backbone.image_size)
+            names = self.labels.names
             if regions:
-                results += predictions(self.region_scores(pixels, batch_size), self.labels.names)
+                found = self.region_scores(pixels, batch_size)
+                yield from predictions(replace(found, joined=self.calibration(found.joined, names)), names)
             else:
                 rows = self.probabilities(pixels, batch_size).tolist()
-                results += [dict(zip(self.labels.names, row, strict=True)) for row in rows]
-        return results
+                yield from (dict(zip(names, row, strict=True)) for row in rows)
 
     def probabilities(self, images: Tensor, batch_size: int = 64) -> Tensor:
         """Return probabilities (B, classes) of uint8 images (B, 3, H, W), on the CPU, in the order of `labels`."""
+        return self.calibration(self.scores(images, batch_size), self.labels.names)
+
+    def scores(self, images: Tensor, batch_size: int = 64) -> Tensor:
+        """Return scores (B, classes) of uint8 images, as `probabilities` before calibration.
+
+        Metrics at the thresholds of the literature are computed of these.
+        """
         return self._predict(self.predictor, images, batch_size).joined
+
+    def calibrate(self, batch: Batch, batch_size: int = 64) -> Calibration:
+        """Fit what makes probabilities of scores to labelled images that were not learned.
+
+        Args:
+            batch: Images held back from learning, with what is known of their labels. Classes that the learner does not
+                know are passed over.
+            batch_size: images per forward.
+
+        Returns:
+            The calibration, which is the learner's from now on.
+
+        Examples:
+            >>> import torch
+            >>> from cuter import Batch, Learner
+            >>> learner = Learner.create(backbone="toybox", device="cpu")
+            >>> batch = Batch.of(torch.zeros(2, 3, 96, 96, dtype=torch.uint8), [["cat"], []])
+            >>> step = learner.observe(batch)
+            >>> learner.calibrate(batch).images
+            2
+        """
+        check_images(batch.images)
+        names = [name for name in batch.names if name in self.labels]
+        own = [self.labels.column(name) for name in names]
+        columns = [batch.names.index(name) for name in names]
+        scores = self.scores(batch.images, batch_size)[:, own]
+        self.calibration = fit_calibration(scores, batch.labels[:, columns], batch.known[:, columns], names)
+        return self.calibration
+
+    def forget(self, ids: Iterable[str]) -> Counter[str]:
+        """Remove from memory all that comes from some images. Weights keep what they have learned of them.
+
+        Args:
+            ids: Ids of the images, as the batches had them.
+
+        Returns:
+            How many items each of them had in memory.
+
+        Examples:
+            >>> import torch
+            >>> from cuter import Batch, Learner
+            >>> learner = Learner.create(backbone="toybox", device="cpu", memory={"images": 20})
+            >>> images = torch.zeros(2, 3, 96, 96, dtype=torch.uint8)
+            >>> step = learner.observe(Batch.of(images, [["cat"], []], ids=["one.jpg", "two.jpg"]))
+            >>> dict(learner.forget(["one.jpg"])), len(learner.memory)
+            ({'one.jpg': 1}, 1)
+        """
+        return self.memory.forget(ids)
 
     def region_scores(self, images: Tensor, batch_size: int = 64) -> RegionScores:
         """Return what uint8 images (B, 3, H, W) and their regions say, on the CPU, in the order of `labels`."""
@@ -417,6 +512,16 @@ class Learner:
             if devices:
                 getattr(torch, self.device.type).manual_seed(seed)
             yield
+
+
+def _in_parts(images: Tensor | Iterable[ImageSource], size: int) -> Iterator[Tensor | list[ImageSource]]:
+    """Return images some at a time."""
+    if isinstance(images, Tensor):
+        yield from (images[start : start + size] for start in range(0, len(images), size))
+    else:
+        rest = iter(images)
+        while part := list(islice(rest, size)):
+            yield part
 
 
 def _unit(images: Tensor) -> Tensor:

@@ -1,7 +1,8 @@
 """A memory with a fixed budget of pixels."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -143,6 +144,15 @@ class Memory(ABC):
         if slot != len(self.items):
             self.items[slot] = last
             self.index.move(len(self.items), slot)
+
+    def forget(self, ids: Iterable[str]) -> Counter[str]:
+        """Remove all items that come from these images, and return how many each of them had."""
+        unwanted = set(ids)
+        slots = [slot for slot, item in enumerate(self.items) if item.id in unwanted]
+        removed = Counter(self.items[slot].id for slot in slots)
+        for slot in reversed(slots):  # the last item moves into the slot, and is none of those that must go
+            self.remove(slot)
+        return removed
 
     def sample(self, count: int) -> Draw:
         """Draw different items at random: `count` of them, or all if there are fewer."""

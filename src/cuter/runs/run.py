@@ -208,7 +208,7 @@ class Run:
         mark = time.monotonic()
         scores, region_scores, labels, known = [], [], [], []
         for loaded in self._load(in_batches(self.plan.test[task], self.config.test_batch_size), classes):
-            whole, joined = self._probabilities(loaded.batch.images)
+            whole, joined = self._scores(loaded.batch.images)
             scores.append(in_columns(whole, self.learner.labels, classes))
             region_scores += [] if joined is None else [in_columns(joined, self.learner.labels, classes)]
             labels.append(loaded.batch.labels)
@@ -249,10 +249,10 @@ class Run:
             self._note_skipped(loaded.skipped)
             yield loaded
 
-    def _probabilities(self, images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+    def _scores(self, images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
         """Score whole images and, where the predictor does so, these with their regions, in one pass."""
         if self.config.learner.predictor.kind == "whole":
-            return self.learner.probabilities(images, self.config.test_batch_size), None
+            return self.learner.scores(images, self.config.test_batch_size), None
         found = self.learner.region_scores(images, self.config.test_batch_size)
         return found.whole, found.joined
 

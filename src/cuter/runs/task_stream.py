@@ -111,8 +111,8 @@ class StreamTask:
         batches = in_batches(self.plan.test[self.number], batch_size)
         found, labels, known = [], [], []
         for loaded in load_batches(batches, self.seen, self.size, workers=self.workers):
-            probabilities = learner.probabilities(loaded.batch.images, batch_size)
-            found.append(in_columns(probabilities, learner.labels, self.seen))
+            scores = learner.scores(loaded.batch.images, batch_size)
+            found.append(in_columns(scores, learner.labels, self.seen))
             labels.append(loaded.batch.labels)
             known.append(loaded.batch.known)
         return multilabel_scores(torch.cat(found), torch.cat(labels), torch.cat(known))

@@ -13,7 +13,7 @@ from PIL import Image
 
 from cuter.cut import Localiser
 from cuter.cut.cutout import Cutout, cutouts
-from cuter.errors import ConfigError, CuterError, DataError
+from cuter.errors import ConfigError, CuterError, NotThereError
 from cuter.runs.directory import require_unused
 from cuter.show.pictures import THUMBNAIL, contact_sheet, cut_picture, marked
 from cuter.storage import write_json
@@ -34,7 +34,7 @@ def find_images(paths: Sequence[Path]) -> list[Path]:
         if path.is_dir():
             inside = sorted(file for file in path.iterdir() if file.suffix.lower() in suffixes)
         if not inside:
-            raise DataError(f"{path} holds no image. Formats read: {', '.join(FORMATS)}")
+            raise NotThereError(f"{path} holds no image. Formats read: {', '.join(FORMATS)}")
         found += inside
     return found
 

@@ -121,7 +121,7 @@ def test_a_learner_predicts_by_its_means_and_replay_moves_those_of_old_classes(t
     assert not torch.equal(head.means[0], before[0])
     with torch.no_grad():
         head.weights[0].fill_(100.0)  # what is trained has no say
-        predicted = one.probabilities(pixels)
+        predicted = one.scores(pixels)
         expected = cosine_similarity(one.model.eval()(pixels).embedding.numpy(), head.means.numpy())
     logits = np.log(0.8 / 0.2) + 10 * (expected - 0.5)
     np.testing.assert_allclose(predicted.numpy(), 1 / (1 + np.exp(-logits)), rtol=1e-4)

@@ -91,4 +91,4 @@ def test_the_command(options: list[str], tmp_path: Path, monkeypatch: pytest.Mon
     assert "The page is report.html" in done.output
     title = "My &lt;title&gt;" if options else "rs on folder"
     assert f"<title>{title}</title>" in (tmp_path / "report.html").read_text()
-    assert CliRunner().invoke(app, ["report"]).exit_code == 2
+    assert CliRunner().invoke(app, ["report"]).exit_code == 1

@@ -19,7 +19,7 @@ from cuter.stream.tasks import StreamSample
 
 SHOWN = 8
 WITHIN = (320, 240)  # pixels of a picture
-SURE = 0.8  # a label is given above this probability, as in the figures at 0.8
+SURE = 0.5  # a label is given above this probability
 MOST_LABELS = 6
 
 RIGHT, WRONG, NOT_KNOWN = "right", "wrong", "not known"
@@ -71,7 +71,7 @@ def predict_tests(learner: Learner, visits: Sequence[StreamSample]) -> list[Pred
         if not photos.places:
             continue
         regions = learner.cut(photos.pixels, max_regions).to("cpu")
-        scores, seen_in = _scores(learner, photos.pixels)
+        scores, seen_in = _probabilities(learner, photos.pixels)
         for index, (place, original) in enumerate(zip(photos.places, photos.originals, strict=True)):
             found = cutouts(regions, index, original.size)
             boxes = [(box.x1, box.y1, box.x2, box.y2) for box in drawn[place].sample.boxes]
@@ -85,13 +85,13 @@ def predict_tests(learner: Learner, visits: Sequence[StreamSample]) -> list[Pred
     return predictions
 
 
-def _scores(learner: Learner, pixels: Tensor) -> tuple[Tensor, Tensor]:
+def _probabilities(learner: Learner, pixels: Tensor) -> tuple[Tensor, Tensor]:
     """Return probabilities (B, C), and the number of the region that says more than the whole image (B, C), or 0."""
     if learner.settings.predictor.kind == "regions":
         found = learner.region_scores(pixels)
-        return found.joined, found.numbers
-    scores = learner.probabilities(pixels)
-    return scores, torch.zeros_like(scores, dtype=torch.long)
+        return learner.calibration(found.joined, learner.labels.names), found.numbers
+    probabilities = learner.probabilities(pixels)
+    return probabilities, torch.zeros_like(probabilities, dtype=torch.long)
 
 
 def _prediction(

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError, validate_call
 
-from cuter.errors import ConfigError, DataError
+from cuter.errors import ConfigError, DataError, NotThereError
 from cuter.registry import Registry, did_you_mean
 from cuter.stream.samples import Dataset
 
@@ -69,6 +69,6 @@ def detect(root: Path) -> str:
     if fitting:
         raise DataError(f"{root}: looks like several data sets at once ({', '.join(fitting)}): say which is meant")
     if not root.is_dir():
-        raise DataError(f"{root}: {'a file, not a folder' if root.exists() else 'no such folder'}")
+        raise NotThereError(f"{root}: {'a file, not a folder' if root.exists() else 'no such folder'}")
     looked_for = "; ".join(f"{name}: {' or '.join(LAYOUTS[name])}" for name in LAYOUTS)
     raise DataError(f"{root}: no data set recognised. Looked for {looked_for}")

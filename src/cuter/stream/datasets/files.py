@@ -7,14 +7,14 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from cuter.errors import DataError
+from cuter.errors import DataError, NotThereError
 from cuter.stream.samples import Dataset
 
 
 def require_folder(root: Path) -> None:
     """Refuse a root that is not a folder."""
     if not root.is_dir():
-        raise DataError(f"{root}: {'not a folder' if root.exists() else 'no such folder'}")
+        raise NotThereError(f"{root}: {'not a folder' if root.exists() else 'no such folder'}")
 
 
 def read_text(path: Path) -> str:

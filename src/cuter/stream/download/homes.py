@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from cuter.errors import DataError, UnknownNameError
+from cuter.errors import DataError, NotThereError, UnknownNameError
 from cuter.registry import did_you_mean
 from cuter.stream.download.fetch import WebFile
 
@@ -112,7 +112,7 @@ HOMES = {
 def home_of(name: str) -> Home:
     """Return where a data set can be fetched."""
     if name == "nuswide":
-        raise DataError(
+        raise NotThereError(
             "NUS-WIDE cannot be fetched: there is no official download of its images. A copy that you have is read in "
             "the layouts official, hash-list, tab-list and csv (docs/reference/formats.md): try 'cuter data check DIR'"
         )
