@@ -1,0 +1,1 @@
+"""A learner for other software: ONNX, Hugging Face."""
