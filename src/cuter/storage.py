@@ -1,5 +1,6 @@
 """Files that are whole or not there: states as safetensors and JSON, atomic, with checksums. No pickle."""
 
+import glob
 import hashlib
 import json
 import logging
@@ -161,6 +162,20 @@ def replacing(folder: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(new, ignore_errors=True)
         shutil.rmtree(old, ignore_errors=True)
+
+
+def restore_replaced(folder: Path) -> None:
+    """Clear away what a killed process has left of replacing a folder; if it left no folder, bring the old one back.
+
+    Nobody may be replacing the folder meanwhile.
+    """
+    for old in folder.parent.glob(f".{glob.escape(folder.name)}.????????.old"):
+        if folder.exists():
+            shutil.rmtree(old)
+        else:
+            old.rename(folder)
+    for part in folder.parent.glob(f".{glob.escape(folder.name)}.????????.part"):
+        shutil.rmtree(part)
 
 
 def _checksum(path: Path) -> str:

@@ -15,13 +15,17 @@ from cuter.cli.compare import compare
 from cuter.cli.cut import cut
 from cuter.cli.demo import demo
 from cuter.cli.explain import explain
+from cuter.cli.forget import forget
 from cuter.cli.methods import methods
+from cuter.cli.models import models
 from cuter.cli.paper import paper
 from cuter.cli.pretrain import pretrain
 from cuter.cli.report import report
 from cuter.cli.run import run
 from cuter.cli.settings_options import taking_settings
+from cuter.cli.show import show
 from cuter.cli.sweep import sweep
+from cuter.cli.teach import teach
 from cuter.errors import CuterError
 
 MANUAL = """
@@ -51,6 +55,13 @@ First steps:
     cuter sweep --config runs/voc/config.yaml
               --grid lr=1e-5,1e-4                   a grid of your own
 
+From images to a product:
+
+    cuter teach tagger --data-root photos/ --backbone dino-vits16    a model, or the next month of it
+    cuter models tagger                             its versions, and a way back
+    cuter show tagger                               what it knows, and what it keeps
+    cuter forget tagger --id holiday/17.jpg         delete what it keeps of a photo
+
 Progress and tables go to stderr; --json puts results on stdout. Exit codes: 0 done, 1 a mistake in the command, 2 data
 that are missing or damaged, 130 stopped by Ctrl-C.
 """
@@ -68,7 +79,8 @@ app = typer.Typer(
 app.command(cls=taking_settings("cuter.runs.config:RunConfig"))(run)
 app.command(cls=taking_settings("cuter.runs.config:RunConfig"))(sweep)
 app.command(cls=taking_settings("cuter.pretrain.settings:PretrainSettings"))(pretrain)
-for command in (demo, methods, explain, report, compare, cut, assess, paper):
+app.command(cls=taking_settings("cuter.models.teach:TeachConfig"))(teach)
+for command in (models, show, forget, demo, methods, explain, report, compare, cut, assess, paper):
     app.command()(command)
 app.add_typer(data.app, name="data")
 

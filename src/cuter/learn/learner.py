@@ -219,6 +219,32 @@ class Learner:
         self.label_counts.update(dict(zip(batch.names, batch.labels.sum(dim=0).tolist(), strict=True)))
         return Step(len(batch), len(replay), loss.item(), kept.selection)
 
+    def rehearse(self) -> Step:
+        """Take a step on what memory holds, without any new image.
+
+        Returns:
+            What was done. An empty memory changes nothing.
+
+        Examples:
+            >>> import torch
+            >>> from cuter import Batch, Learner
+            >>> learner = Learner.create(backbone="toybox", device="cpu", memory={"images": 20})
+            >>> step = learner.observe(Batch.of(torch.zeros(2, 3, 96, 96, dtype=torch.uint8), [["cat"], []]))
+            >>> learner.rehearse().replayed
+            2
+        """
+        if not len(self.memory):
+            return Step()
+        with self._randomness():
+            drawn = self.draw(self.steps)
+            replay = self._as_batch(drawn)
+            replayed = self._look_at_replay(replay)
+            loss = self.criterion(replayed.logits, replay.labels, replay.known)
+            self._step(loss)
+            self.memory.refresh(drawn, self.vectors(replayed, replay.labels, replay.known))
+            self.model.head.update_replay_statistics(replay, replayed.embedding)
+        return Step(replayed=len(replay), loss=loss.item())
+
     @overload
     def predict(
         self, images: Tensor | Iterable[ImageSource], batch_size: int = 64, *, regions: Literal[False] = False

@@ -1,16 +1,24 @@
-"""Where a folder holds a learner: a saved one, or the newest whole checkpoint of a run."""
+"""Where a folder holds a learner: a saved one, the current version of a model, or the newest checkpoint of a run."""
 
 import json
 import logging
 from pathlib import Path
 
+from cuter.errors import CheckpointError
 from cuter.storage import newest_whole
 
 logger = logging.getLogger("cuter.learner")
 
+MODEL_INDEX = "model.json"  # of a folder that holds versions of a model (cuter.models.versions)
+
 
 def find_saved(folder: Path) -> Path:
-    """Return the folder itself or the newest whole checkpoint in it; warn where the run had gone further than that."""
+    """Return the folder itself, the current version in it, or the newest whole checkpoint in it.
+
+    Where a run had gone further than that checkpoint, there is a warning.
+    """
+    if (folder / MODEL_INDEX).is_file():
+        return newest_whole([folder / _current_version(folder / MODEL_INDEX)])
     checkpoints = list(folder.glob("checkpoints/step-*"))
     found = newest_whole(checkpoints or [folder])
     if checkpoints and (end := _last_step(folder)) is not None and found.name != f"step-{end:08d}":
@@ -21,6 +29,14 @@ def find_saved(folder: Path) -> Path:
             folder,
         )
     return found
+
+
+def _current_version(index: Path) -> str:
+    try:
+        found = json.loads(index.read_text(encoding="utf-8"))
+        return next(str(one["folder"]) for one in found["versions"] if one["number"] == found["current"])
+    except (OSError, ValueError, KeyError, TypeError, StopIteration) as error:
+        raise CheckpointError(f"{index} is damaged ({error!r})") from error
 
 
 def _last_step(run: Path) -> int | None:

@@ -121,7 +121,8 @@ def contact_sheet(
     columns = max(1, round(math.sqrt(1.3 * len(cells))))
     tiles = [_centred(_captioned(image, caption, width=THUMBNAIL[0])) for image, caption in cells]
     grid = _below([_beside(tiles[start : start + columns]) for start in range(0, len(tiles), columns)])
-    return _framed(_below([_text(title), _legend(max_regions, truths), grid]))
+    legend = [_legend(max_regions, truths)] if max_regions or truths else []
+    return _framed(_below([_text(title), *legend, grid]))
 
 
 def _legend(max_regions: int, truths: bool) -> Image.Image:
