@@ -54,7 +54,7 @@ def forget(
     with counting(console, "forgetting") as progress:
         found = forget_images(model, wanted, progress)
     for place, counts in found.places.items():
-        say(f"{place}: {counts.total()} item{'s' if counts.total() > 1 else ''} of {len(counts)} images removed")
+        say(f"{place}: {counts.total()} items removed, of {len(counts)} of the images")
     for copy in found.deleted:
         say(f"deleted a damaged copy: {copy}")
     if found.not_found:

@@ -215,7 +215,7 @@ def retrain(
             held_back = HeldBack.from_state(load_state(folder.folder_of(current), HELD_BACK))
             figures = held_back.fit(learner)
             states = {HELD_BACK: held_back.state_dict()}
-        return folder.add(learner, f"retrained from the memory of version {current.number}", figures, states)
+        return folder.add(learner, "retrained from memory", figures, states)
 
 
 def _fresh(old: Learner, backbone: str | None) -> Learner:
