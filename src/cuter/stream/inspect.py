@@ -78,7 +78,7 @@ def inspect(
         boxed_share=_share(sum(bool(sample.boxes) for sample in samples), len(samples)),
         alike=alike(dataset.classes),
         counts=counts,
-        unreadable=_unreadable([sample.path for sample in samples], workers, progress) if decode else None,
+        unreadable=find_unreadable([sample.path for sample in samples], workers, progress) if decode else None,
     )
 
 
@@ -86,7 +86,10 @@ def _share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
-def _unreadable(paths: Sequence[Path], workers: int | None, progress: Progress | None) -> dict[str, str]:
+def find_unreadable(
+    paths: Sequence[Path], workers: int | None = None, progress: Progress | None = None
+) -> dict[str, str]:
+    """Read images, and return by path why one cannot be read."""
     chunks = [paths[start : start + CHUNK] for start in range(0, len(paths), CHUNK)]
     faults: dict[str, str] = {}
     done = 0
