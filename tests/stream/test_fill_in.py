@@ -116,7 +116,7 @@ def test_new_images_are_added_to_what_is_filled_in(photos: Path, before: str, af
 def test_a_file_that_cannot_be_read_is_not_added_to(photos: Path) -> None:
     file = photos / "labels.csv"
     file.write_text("path,labels\n/10.jpg,cup\n2.PNG\n")
-    with pytest.raises(DataError, match="2 rows cannot be read") as caught:
+    with pytest.raises(DataError, match="2 faults were found") as caught:
         write_rows_to_fill_in(photos, add=True)
     assert "labels.csv line 2" in str(caught.value)
     assert "labels.csv line 3" in str(caught.value)

@@ -355,7 +355,7 @@ def test_every_fault_is_told_at_once(root: Path):
     with pytest.raises(DataError) as caught:
         load_dataset("folder", root)
     first, *lines = str(caught.value).split("\n")
-    assert first == "5 rows cannot be read:"
+    assert first == "5 faults were found:"
     for number, words in ((3, "has 2 cells"), (4, "leads out"), (5, "again, first in"), (6, "not 'dev'"), (7, "every")):
         assert sum(f"labels.csv line {number}: " in line and words in line for line in lines) == 1, lines
 
@@ -368,7 +368,7 @@ def test_many_faults_are_counted(root: Path):
     with pytest.raises(DataError) as caught:
         load_dataset("folder", root)
     lines = str(caught.value).split("\n  ")
-    assert lines[0] == "1,030 rows cannot be read:"
+    assert lines[0] == "1,030 faults were found:"
     assert len(lines) == 22
     assert lines[-1] == "and 1,010 more"
 

@@ -21,7 +21,7 @@ class Faults:
         ...         raise DataError(f"labels.csv line {line}: no path")
         >>> faults.tell()
         Traceback (most recent call last):
-        cuter.errors.DataError: 2 rows cannot be read:
+        cuter.errors.DataError: 2 faults were found:
           labels.csv line 1: no path
           labels.csv line 2: no path
     """
@@ -44,4 +44,4 @@ class Faults:
         if self.found:
             more = len(self.found) - SHOWN
             lines = [*self.found[:SHOWN], *([f"and {more:,} more"] if more > 0 else [])]
-            raise DataError("\n  ".join([f"{len(self.found):,} rows cannot be read:", *lines]))
+            raise DataError("\n  ".join([f"{len(self.found):,} faults were found:", *lines]))
