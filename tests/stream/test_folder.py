@@ -222,7 +222,7 @@ def test_no_label_at_all(root: Path):
 
 def test_detection_says_what_was_looked_for(root: Path, tmp_path: Path):
     with pytest.raises(
-        DataError, match=r"no data set recognised\. Looked for coco: annotations/instances_train\*\.json; folder"
+        DataError, match=r"no data set recognised\. Looked for coco: annotations/inst.*; folder: .*'cuter data init .*'"
     ):
         detect(root)
     with pytest.raises(DataError, match=r"gone: no such folder"):

@@ -27,7 +27,7 @@ def load_dataset(name: str, root: Path | None = None, **options: Any) -> Dataset
     """Read a data set.
 
     Args:
-        name: Its name: voc, coco, nuswide, folder, toybox, or one of your own.
+        name: Its name: voc, coco, nuswide, folder, labelstudio, huggingface, toybox, or one of your own.
         root: Folder that holds it. Only a reader that has a default for it can do without one.
         options: Keyword arguments of its reader.
 
@@ -88,4 +88,7 @@ def detect(root: Path) -> str:
     if not root.is_dir():
         raise DataError(f"{root}: {'a file, not a folder' if root.exists() else 'no such folder'}")
     looked_for = "; ".join(f"{name}: {' or '.join(LAYOUTS[name])}" for name in LAYOUTS)
-    raise DataError(f"{root}: no data set recognised. Looked for {looked_for}")
+    raise DataError(
+        f"{root}: no data set recognised. Looked for {looked_for}. For images of your own, "
+        f"'cuter data init {root}' writes a labels.csv to fill in"
+    )
