@@ -11,6 +11,8 @@ from pathlib import Path
 
 from PIL import Image
 
+from cuter.stream.images import FORMATS
+
 NAMES = (
     "photo", "Фото", "写真", "사진", "صورة", "תמונה", "รูปภาพ", "φωτογραφία", "café", "cafe\u0301", "🐈‍⬛ 📷", "🇳🇴",
     "two words", "-rf", "--out", "a;b|c,d", "100%", "$HOME", "`x`", "'quoted'", '"quoted"', "line\nbreak", "tab\there",
@@ -70,7 +72,7 @@ def _wholes() -> Wholes:
         ".jp2": (photo, "JPEG2000", {}),
         ".avif": (photo, "AVIF", {"speed": 10}),
     }
-    if "HEIF" in Image.SAVE:
+    if "HEIF" in FORMATS:
         kinds[".heic"] = (photo, "HEIF", {})
     return {suffix: _encoded(*kind) for suffix, kind in kinds.items()}
 

@@ -9,6 +9,7 @@ from PIL import Image
 
 from command import cuter
 from cuter.errors import ConfigError, DataError
+from cuter.stream import fill_in
 from cuter.stream.datasets import load_dataset
 from cuter.stream.fill_in import write_rows_to_fill_in
 from malformed import malformed_images
@@ -123,6 +124,27 @@ def test_a_file_that_cannot_be_read_is_not_added_to(photos: Path) -> None:
     assert file.read_text() == "path,labels\n/10.jpg,cup\n2.PNG\n"
 
 
+def test_a_file_that_somebody_fills_in_meanwhile_is_left_as_it_is(photos: Path) -> None:
+    file = photos / "labels.csv"
+    for before in (None, "path,labels\n10.jpg,?\n"):
+        if before is not None:
+            file.write_text(before)
+        with pytest.raises(ConfigError, match="was changed while the images were read"):
+            write_rows_to_fill_in(
+                photos, add=True, progress=lambda *_: file.write_text("path,labels\n2.PNG,cup\n") and None
+            )
+        assert file.read_text() == "path,labels\n2.PNG,cup\n"
+
+
+def test_a_disk_that_refuses(photos: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(fill_in, "write_text", refuse)
+    with pytest.raises(ConfigError, match=r"labels\.csv cannot be written: no space left on device"):
+        write_rows_to_fill_in(photos)
+
+
 def test_what_cannot_be_listed_is_named(photos: Path) -> None:
     (photos / "bad.jpg").write_text("hello")
     write(photos / "cats, dogs" / "1.jpg")
@@ -137,6 +159,9 @@ def test_what_cannot_be_listed_is_named(photos: Path) -> None:
     assert reasons.pop("\\xff.jpg") == "its name is not UTF-8 text: rename it"
     assert set(reasons.values()) == {"its name cannot be written in a CSV file: rename it"}
     assert len(reasons) == 2
+    done = write_rows_to_fill_in(photos, add=True)
+    assert lines(done.file)[-1] == '"cats, dogs/1.jpg",?'
+    assert len(write_rows_to_fill_in(photos, add=True, from_folders=True).left_out) == 4, "it has a row now"
 
 
 def test_a_folder_without_images(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def write_rows_to_fill_in(
         How many rows there are, and which images have none.
 
     Raises:
-        ConfigError: There is such a file already.
+        ConfigError: There is such a file already, or it cannot be written.
         DataError: The folder holds no image, or the file that is to be added to cannot be read.
     """
     require_folder(folder)
@@ -73,12 +73,10 @@ def write_rows_to_fill_in(
     for image in images:
         try:
             path = _listable(image, folder)
-            labels = _labels_of(path) if from_folders else []
+            if path not in before.paths:
+                rows.append((image, path, _labels_of(path) if from_folders else []))
         except DataError as error:
             left_out[path_text(image)] = str(error)
-            continue
-        if path not in before.paths:
-            rows.append((image, path, labels))
     unreadable = find_unreadable([image for image, _, _ in rows], progress=progress)
     rows = [row for row in rows if path_text(row[0]) not in unreadable]
     if rows:
@@ -171,7 +169,11 @@ def _write(file: Path, before: _Before, rows: Sequence[tuple[str, Sequence[str]]
     for path, labels in rows:
         cells = {"path": path, "labels": between_names.join(labels) or NOT_ANNOTATED}
         writer.writerow([cells.get(field, "") for field in before.header])
+    if _Before.read(file) != before:  # reading the images took a while
+        raise ConfigError(f"{file} was changed while the images were read, and is left as it is: please try again")
     text = before.text + lines.getvalue()
-    write_text(
-        file, text if text.isascii() else f"\ufeff{text}"
-    )  # without the mark Excel takes it for another encoding
+    mark = "" if text.isascii() else "\ufeff"  # without it Excel takes the file for text of another encoding
+    try:
+        write_text(file, mark + text)
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be written: {(error.strerror or str(error)).lower()}") from error
