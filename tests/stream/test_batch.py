@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 import torch
 
@@ -89,3 +91,8 @@ def test_wrong_numbers_of_lists_are_refused() -> None:
         Batch.of(images(2), [["cat"]])
     with pytest.raises(BatchError, match="2 images, but 1 lists of known"):
         Batch.of(images(2), [["cat"], []], known=[["cat"]])
+
+
+def test_a_path_is_a_name() -> None:
+    batch = Batch.of(images(2), [[], ["cat"]], ids=[Path("a.jpg"), 3])
+    assert batch.ids == ("a.jpg", "3")

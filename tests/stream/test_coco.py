@@ -125,3 +125,57 @@ def test_a_split_without_labels(root: Path):
     write(root, "val2014", [])
     with pytest.raises(DataError, match="the test split of 'coco' holds no image"):
         load_dataset("coco", root)
+
+
+def export(file: Path, names: list[str], images: Path) -> None:
+    categories = [{"id": 0, "name": "things", "supercategory": "none"}, *CATEGORIES]  # as Roboflow writes them
+    content = {
+        "categories": categories,
+        "images": [{"id": index, "file_name": name} for index, name in enumerate(names)],
+        "annotations": [annotation(index, 17 if index % 2 else 1) for index in range(len(names))],
+    }
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(content))
+    for name in names:
+        image = images / name.replace("\\", "/")
+        image.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("RGB", (8, 8)).save(image, "PNG")
+
+
+@pytest.mark.parametrize(
+    ("file", "prefix", "images"),
+    [
+        ("_annotations.coco.json", "", "."),
+        ("result.json", "images/", "."),  # Label Studio
+        ("result.json", "images\\", "."),  # the same on Windows
+        ("annotations/instances_default.json", "", "images"),  # CVAT
+    ],
+)
+def test_an_export_in_one_file_is_divided(tmp_path: Path, file: str, prefix: str, images: str):
+    names = [f"{prefix}{number}.jpg" for number in range(40)] + [f"{prefix}0.png"]
+    export(tmp_path / file, names, tmp_path / images)
+    assert detect(tmp_path) == "coco"
+    data = load_dataset("coco", tmp_path, test_share=0.4)
+    assert data.classes == ("cat", "person")
+    assert len({sample.id for sample in (*data.train, *data.test)}) == 41
+    assert all(sample.path.is_file() for sample in (*data.train, *data.test))
+    assert 5 < len(data.test) < 30
+    assert data.train[0].boxes[0].x2 == 4
+
+
+def test_an_export_with_a_folder_a_split(tmp_path: Path):
+    for split in ("train", "valid"):
+        export(tmp_path / split / "_annotations.coco.json", ["1.jpg", "2.jpg"], tmp_path / split)
+    assert detect(tmp_path) == "coco"
+    data = load_dataset("coco", tmp_path)
+    assert [s.id for s in (*data.train, *data.test)] == ["train/1.jpg", "train/2.jpg", "valid/1.jpg", "valid/2.jpg"]
+    assert data.test[0].path == tmp_path / "valid" / "1.jpg"
+
+
+def test_exports_that_cannot_be_told_apart(tmp_path: Path):
+    with pytest.raises(DataError, match=r"needs annotations/instances_train\*\.json, or one export .* Found none"):
+        load_dataset("coco", tmp_path)
+    export(tmp_path / "result.json", ["1.jpg"], tmp_path)
+    export(tmp_path / "_annotations.coco.json", ["1.jpg"], tmp_path)
+    with pytest.raises(DataError, match=r"Found _annotations\.coco\.json, result\.json"):
+        load_dataset("coco", tmp_path)

@@ -1,12 +1,18 @@
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image
 
 from cuter.errors import ConfigError, DataError
-from cuter.stream.datasets import detect, load_dataset
-from cuter.stream.samples import Box
+from cuter.stream.datasets import DATASETS, detect, load_dataset
+from cuter.stream.datasets.faults import Faults
+from cuter.stream.datasets.rows import read_rows
+from cuter.stream.labels import clean_name
+from cuter.stream.samples import Box, Dataset
 
 TWO = "path,labels,split\n1.jpg,cup,train\n2.jpg,cup,test\n"
 
@@ -149,7 +155,8 @@ def test_a_row_is_named_by_the_line_it_starts_in(root: Path, splits: tuple[str, 
     ("header", "message"),
     [
         ("path,label", r"'label' is none\. Did you mean 'labels'\? Accepted: path, labels, known, boxes, split"),
-        ("path;labels", r"with commas between them, such as path,labels; 'path;labels' is none"),
+        ("path;label", r"with commas between them, such as path,labels; 'label' is none"),
+        ("path labels", r"with commas between them, such as path,labels; 'path labels' is none"),
         ("path,split", r"the header must name the field 'labels', it has path, split"),
         ("path,labels,labels", r"the header names the field 'labels' twice"),
     ],
@@ -215,7 +222,7 @@ def test_no_label_at_all(root: Path):
 
 def test_detection_says_what_was_looked_for(root: Path, tmp_path: Path):
     with pytest.raises(
-        DataError, match=r"no data set recognised\. Looked for coco: annotations/instances_train\*\.json; folder"
+        DataError, match=r"no data set recognised\. Looked for coco: annotations/inst.*; folder: .*'cuter data init .*'"
     ):
         detect(root)
     with pytest.raises(DataError, match=r"gone: no such folder"):
@@ -253,3 +260,152 @@ def test_one_class_in_two_spellings_of_unicode(tmp_path):
     (tmp_path / "1.jpg").touch()
     (tmp_path / "2.jpg").touch()
     assert load_dataset("folder", tmp_path).classes == ("caf\u00e9",)
+
+
+def write(root: Path, text: str, encoding: str = "utf-8") -> None:
+    (root / "labels.csv").write_bytes(text.encode(encoding))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "path,labels,split\n1.jpg,cup;big lamp,train\n2.jpg,cup,test\n",
+        "path,labels,split\n1.jpg,cup|big lamp,train\n2.jpg,cup,test\n",
+        "path;labels;split\n1.jpg;cup|big lamp;train\n2.jpg;cup;test\n",
+        "path;labels;split\n1.jpg;cup, big lamp;train\n2.jpg;cup;test\n",
+        'path;labels;split\n1.jpg;"cup;big lamp";train\n2.jpg;cup;test\n',
+        "path\tlabels\tsplit\n1.jpg\tcup;big lamp\ttrain\n2.jpg\tcup\ttest\n",
+        "path|labels|split\n1.jpg|cup;big lamp|train\n2.jpg|cup|test\n",
+        '"path";"labels";"split"\n"1.jpg";"cup|big lamp";"train"\n"2.jpg";"cup";"test"\n',
+        "Split;Path;Labels\ntrain;1.jpg;cup,big lamp\ntest;2.jpg;cup\n",
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_a_csv_file_in_every_spelling(root: Path, text: str, encoding: str, end: str):
+    write(root, text.replace("\n", end), encoding)
+    data = load_dataset("folder", root)
+    assert [(s.id, set(s.labels)) for s in data.train] == [("1.jpg", {"cup", "big lamp"})]
+    assert [(s.id, set(s.labels)) for s in data.test] == [("2.jpg", {"cup"})]
+
+
+NAMES = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"], exclude_characters=';|,"?'), min_size=1)
+
+
+@given(
+    labels=st.lists(st.lists(NAMES, max_size=3), min_size=2, max_size=4),
+    signs=st.sampled_from([(",", ";"), (",", "|"), (";", "|"), (";", ","), ("\t", ";"), ("\t", "|"), ("|", ";")]),
+    encoding=st.sampled_from(["utf-8", "utf-8-sig", "utf-16"]),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
+)
+def test_what_is_written_is_what_is_read(labels: list[list[str]], signs: tuple[str, str], encoding: str, end: str):
+    between_cells, between_names = signs
+    rows = [f"søk\\{i}.jpg{between_cells}{between_names.join(names)}" for i, names in enumerate(labels)]
+    with tempfile.TemporaryDirectory() as folder:
+        write(Path(folder), end.join([f"path{between_cells}labels", *rows]), encoding)
+        faults = Faults()
+        read = read_rows(Path(folder) / "labels.csv", faults)
+    assert not faults.found
+    assert [(row.path, row.labels) for _, row in read] == [
+        (f"søk\\{i}.jpg", [clean_name(name) for name in names]) for i, names in enumerate(labels)
+    ]
+
+
+def test_signs_that_may_mean_two_things_are_refused(root: Path):
+    write(root, "path;labels\n1.jpg;cup,lamp|plant\n")
+    with pytest.raises(DataError, match=r"line 2: field 'labels' is .* separated by '\|' or by ',', not by both"):
+        load_dataset("folder", root)
+    write(root, "path\tlabels\n1.jpg\tcup,lamp\n")
+    with pytest.raises(DataError, match=r"line 2: field 'labels' is 'cup,lamp': names are separated by ';'"):
+        load_dataset("folder", root)
+    write(root, "path,labels,known\n1.jpg,cup,'cup,lamp'\n".replace("'", '"'))
+    with pytest.raises(DataError, match=r"line 2: field 'known' is 'cup,lamp': names are separated by ';'"):
+        load_dataset("folder", root)
+    write(root, "path,labels;known\n1.jpg,cup;cup\n")
+    with pytest.raises(DataError, match=r"line 1: .*'labels;known' is none"):
+        load_dataset("folder", root)
+
+
+def test_utf_16_that_is_cut_short(root: Path):
+    (root / "labels.csv").write_bytes("path,labels\r\n1.jpg,cup".encode("utf-16")[:-1])
+    with pytest.raises(DataError, match=r"labels\.csv line 2: not UTF-8 text"):
+        load_dataset("folder", root)
+
+
+@pytest.mark.parametrize(
+    ("path", "reason"),
+    [
+        ("C:\\photos\\1.jpg", "begins with a drive, which other machines do not have"),
+        ("d:/photos/1.jpg", "begins with a drive"),
+        ("\\\\server\\photos\\1.jpg", "is absolute"),
+        ("/photos/1.jpg", "is absolute"),
+        ("..\\1.jpg", "leads out of it"),
+        ("x/..", "names no file"),
+    ],
+)
+def test_paths_of_another_machine_are_refused_with_the_reason(root: Path, path: str, reason: str):
+    write(root, f"path,labels\n{path},cup\n")
+    with pytest.raises(DataError, match=rf"labels\.csv line 2: field 'path': .* stays inside it; it {reason}"):
+        load_dataset("folder", root)
+
+
+def test_every_fault_is_told_at_once(root: Path):
+    rows = ["1.jpg,cup,train", "2.jpg,cup", "../3.jpg,cup,test", "1.jpg,cup,train", "3.jpg,cup,dev", "4.jpg,cup,"]
+    write(root, "\n".join(["path,labels,split", *rows]))
+    with pytest.raises(DataError) as caught:
+        load_dataset("folder", root)
+    first, *lines = str(caught.value).split("\n")
+    assert first == "5 faults were found:"
+    for number, words in ((3, "has 2 cells"), (4, "leads out"), (5, "again, first in"), (6, "not 'dev'"), (7, "every")):
+        assert sum(f"labels.csv line {number}: " in line and words in line for line in lines) == 1, lines
+
+
+def test_many_faults_are_counted(root: Path):
+    (root / "train.jsonl").write_text('{"path": "1.jpg", "labels": ["cup"]}\n' + "nonsense\n" * 30)
+    write(root, "")
+    (root / "labels.csv").rename(root / "test.csv")
+    (root / "test.csv").write_text("path,labels\n2.jpg,cup\n" + "2.jpg,cup\n" * 1000)
+    with pytest.raises(DataError) as caught:
+        load_dataset("folder", root)
+    lines = str(caught.value).split("\n  ")
+    assert lines[0] == "1,030 faults were found:"
+    assert len(lines) == 22
+    assert lines[-1] == "and 1,010 more"
+
+
+def test_images_that_nobody_has_looked_at_yet_teach_nothing(root: Path, caplog: pytest.LogCaptureFixture):
+    write(root, "path,labels,split\n1.jpg,cup,train\n2.jpg,,test\n3.jpg, ? ,\nsøk/4.jpg,?,\n")
+    data = load_dataset("folder", root)
+    assert ([s.id for s in data.train], [s.id for s in data.test]) == (["1.jpg"], ["2.jpg"])
+    assert "labels.csv: 2 images are not annotated yet" in caplog.text
+    (root / "labels.csv").unlink()
+    (root / "labels.jsonl").write_text('{"path": "1.jpg", "labels": null}')
+    with pytest.raises(DataError, match=r"labels\.jsonl: no image is annotated yet"):
+        load_dataset("folder", root)
+    (root / "labels.jsonl").unlink()
+    write(root, "path,labels\n1.jpg,cup;?\n")
+    with pytest.raises(DataError, match=r"line 2: field 'labels' is 'cup;\?': '\?' says that nobody has looked yet"):
+        load_dataset("folder", root)
+
+
+def test_names_that_are_easily_confused(root: Path, caplog: pytest.LogCaptureFixture):
+    write(root, "path,labels,split\n1.jpg,cup;Big lamp,train\n2.jpg,Cup;cu\u200bp;big  lamp,test\n")
+    assert len(load_dataset("folder", root).classes) == 5
+    (record,) = caplog.records
+    told = record.getMessage()
+    assert record.name.startswith("cuter")
+    for name in ("cup", "Cup", "cu\u200bp", "Big lamp", "big  lamp"):
+        assert repr(name) in told
+
+
+@pytest.mark.parametrize("letter", ["\x07", "\x00", "\x9f", "\t", "\n"])
+def test_control_characters_in_a_class_name_are_refused(root: Path, letter: str):
+    write(root, f'path,labels\n1.jpg,"cu{letter}p"\n')
+    with pytest.raises(DataError, match=r"line 2: field 'labels\[0\]': A class name must not hold control characters"):
+        load_dataset("folder", root)
+
+
+def test_control_characters_are_refused_whoever_reads_the_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path):
+    monkeypatch.setitem(DATASETS._parts, "own", lambda root: Dataset("own", ("cup", "la\x1bmp"), [], []))
+    with pytest.raises(DataError, match=r"data set 'own': class names must not hold control .*'la\\x1bmp'"):
+        load_dataset("own", tmp_path)

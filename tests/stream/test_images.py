@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from cuter.errors import DataError
-from cuter.stream.images import MAX_PIXELS, read_image, read_size, read_squashed, squash
+from cuter.stream import images
+from cuter.stream.images import MAX_PIXELS, image_suffixes, read_image, read_size, read_squashed, squash
 
 
 def encoded(image: Image.Image, kind: str, **options) -> bytes:
@@ -363,3 +364,34 @@ class TestManners:
         run = subprocess.run(command, capture_output=True, text=True, check=True)
         assert [line for line in run.stderr.splitlines() if "PIL" in line or "samples" in line] == []
         assert run.stdout == ""
+
+
+class TestHeic:
+    def test_photos_of_phones_are_read(self, tmp_path: Path):
+        pytest.importorskip("pillow_heif")
+        for suffix, kind in ((".heic", "HEIF"), (".avif", "AVIF")):
+            path = tmp_path / f"photo{suffix}"
+            path.write_bytes(encoded(photo(), kind, quality=90))
+            assert suffix in image_suffixes()
+            assert read_size(path) == (48, 32)
+            assert np.abs(np.asarray(read_image(path), dtype=int) - np.asarray(photo(), dtype=int)).mean() < 12
+
+    def test_one_that_lies_on_its_side(self):
+        pytest.importorskip("pillow_heif")
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        data = encoded(photo().rotate(90, expand=True), "HEIF", exif=exif.tobytes(), quality=90)
+        assert read_size(data) == read_image(data).size == (48, 32)
+        assert np.abs(np.asarray(read_image(data), dtype=int) - np.asarray(photo(), dtype=int)).mean() < 12
+
+    @pytest.mark.parametrize("name", ["photo.heic", "photo.jpg"])  # phones rename them, too
+    def test_without_the_package_the_error_names_it(self, tmp_path: Path, monkeypatch, name):
+        monkeypatch.setattr(images, "FORMATS", ("JPEG", "PNG", "AVIF"))
+        (tmp_path / name).write_bytes(b"\0\0\0\x18ftypheic\0\0\0\0mif1heic" + bytes(100))
+        with pytest.raises(DataError, match=rf"{name}: cannot read .* pip install 'cuter\[heic\]'"):
+            read_image(tmp_path / name)
+        with pytest.raises(DataError, match=r"pip install 'cuter\[heic\]'"):
+            read_size((tmp_path / name).read_bytes())
+        assert ".heic" in image_suffixes(), "it is named, not passed over"
+        with pytest.raises(DataError, match="not an image"):
+            read_image(b"\0\0\0\x18ftypmp42" + bytes(100))

@@ -101,6 +101,30 @@ def test_columns_have_other_names_elsewhere() -> None:
     assert batch.names == ("cat",)
 
 
+def test_an_image_keeps_its_name(tmp_path: Path) -> None:
+    file = tmp_path / "a.png"
+    Image.new("RGB", (8, 8)).save(file)
+    source = [
+        (PIXELS[0], ["cat"]),
+        (PIXELS[1], ["cat"], None, "IMG_1.jpg"),
+        {"image": PIXELS[2], "labels": [], "known": ["dog"], "id": 7},
+        (file, ["cat"]),
+        (str(file), ["cat"], ["cat"]),
+        {"image": str(file), "labels": ["dog"], "id": "mine"},
+        (PIXELS[3], ["cat"]),
+    ]
+    batches = list(as_batches(source, batch_size=4, size=8, known=["cat", "dog"]))
+    assert [id for batch in batches for id in batch.ids] == ["0", "IMG_1.jpg", "7", str(file), str(file), "mine", "6"]
+    unknown = batches[0].known[2, batches[0].names.index("cat")]
+    assert not unknown, "a mapping says itself what is known, too"
+
+
+def test_a_loader_may_give_the_names_of_images() -> None:
+    first = (PIXELS[:2], [["cat"], []], [["cat"], ["cat"]], ["a.jpg", "b.jpg"])
+    (batch,) = as_batches([first], size=8)
+    assert batch.ids == ("a.jpg", "b.jpg")
+
+
 @pytest.mark.parametrize(
     ("source", "message"),
     [

@@ -2,8 +2,9 @@
 
 import json
 import shlex
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -13,7 +14,10 @@ from cuter.errors import ConfigError
 from cuter.show.narrow import show
 from cuter.show.progress_line import counting
 
-app = typer.Typer(no_args_is_help=True, help="Fetch data sets, and look at them.")
+if TYPE_CHECKING:
+    from cuter.stream.fill_in import FilledIn
+
+app = typer.Typer(no_args_is_help=True, help="Fetch data sets, look at them, and begin one of your own.")
 
 
 @app.command()
@@ -100,3 +104,63 @@ def get(
     folder = shlex.quote(str(root))
     say(f"What it holds:  cuter data check {folder} --dataset {name}")
     say(f"A run:  cuter run --dataset {name} --data-root {folder} --backbone dino-vits16 --tasks {home.tasks}")
+
+
+@app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder with images, also in sub-folders.")],
+    from_folders: Annotated[
+        bool, typer.Option("--from-folders", help="Label images by the folders they are in: cat/1.jpg shows a cat.")
+    ] = False,
+    add: Annotated[
+        bool, typer.Option("--add", help="Add the images that the file does not list yet; keep what is filled in.")
+    ] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="File to write, never overwritten.", show_default="labels.csv in DIR")
+    ] = None,
+    print_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+) -> None:
+    """Write a labels.csv to fill in: a row for each image of a folder.
+
+    Labels are '?' until they are filled in. Such an image is left out by every command, because nobody has looked at it
+    yet; an image that shows none of the classes gets an empty cell. Ends with code 2 if an image was left out, for
+    example because it is unreadable.
+
+    Example:
+
+        cuter data init photos
+
+        cuter data check photos
+    """
+    from cuter.stream.fill_in import write_rows_to_fill_in
+    from cuter.stream.images import path_text
+
+    with counting(console, "reading images") as progress:
+        done = write_rows_to_fill_in(folder, out, from_folders=from_folders, add=add, progress=progress)
+    if print_json:
+        typer.echo(json.dumps(asdict(done) | {"file": path_text(done.file)}))
+    else:
+        for path, reason in done.left_out.items():
+            typer.echo(f"left out: {path}: {reason}")
+    say(_summary(done))
+    if done.added:
+        _say_what_next(done, folder)
+    if done.left_out:
+        raise typer.Exit(2)
+
+
+def _summary(done: "FilledIn") -> str:
+    counts = [f"{done.added:,} {'images' if done.added != 1 else 'image'} added"]
+    counts += [f"{done.labelled:,} of them labelled by their folders"] if done.labelled else []
+    counts += [f"{done.listed:,} listed before"] if done.listed else []
+    counts += [f"{len(done.left_out):,} left out"] if done.left_out else []
+    return f"{done.file}: {', '.join(counts)}"
+
+
+def _say_what_next(done: "FilledIn", folder: Path) -> None:
+    if done.labelled < done.added:
+        say("Next: open it in a spreadsheet or an editor, and replace each ? by what the image shows, as in cup;lamp;")
+        say("an empty cell says that it shows none of the classes. Images with ? are left out until then.")
+    if done.file.resolve() != (folder / "labels.csv").resolve():
+        say(f"Commands read labels.csv in {folder}: put it there under this name.")
+    say(f"What it holds:  cuter data check {shlex.quote(str(folder))}")

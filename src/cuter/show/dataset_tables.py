@@ -30,6 +30,7 @@ def _facts(inspection: Inspection) -> dict[str, str]:
         "images with unknown classes": f"{inspection.partly_known:,}",
         "most / least frequent class": NOTHING if imbalance is None else f"{imbalance:.1f}",
         "classes without an image": f"{inspection.empty_classes:,}",
+        "classes spelled alike": f"{sum(map(len, inspection.alike)):,}",
         "images with boxes": f"{inspection.boxed_share:.0%}",
         "unreadable files": "not checked" if unreadable is None else f"{len(unreadable):,}",
     }

@@ -65,7 +65,7 @@ class Batch:
         images: Tensor,
         labels: Sequence[Sequence[str]],
         known: Sequence[str] | Sequence[Sequence[str]] | None = None,
-        ids: Sequence[str] | None = None,
+        ids: Sequence[object] | None = None,
     ) -> Batch:
         """Build a batch from label names.
 
@@ -76,7 +76,7 @@ class Batch:
             images: uint8 (B, 3, H, W).
             labels: The classes that each image shows.
             known: The classes that somebody looked for.
-            ids: Names of the images; by default their numbers.
+            ids: Names of the images, as their paths; by default their numbers.
 
         Returns:
             A batch whose columns are the known classes, in their order.
@@ -110,7 +110,7 @@ class Batch:
             labels=membership(given, names),
             known=membership(rows, names),
             names=names,
-            ids=tuple(ids) if ids is not None else tuple(str(i) for i in range(len(images))),
+            ids=tuple(map(str, range(len(images)) if ids is None else ids)),
         )
 
     def __len__(self) -> int:

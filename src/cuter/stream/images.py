@@ -16,8 +16,22 @@ from cuter.stream.quiet import quiet_pillow
 
 MAX_PIXELS = 89_478_485  # Pillow's own limit: a quarter of a gigabyte of RGB
 
+HEIF_BRANDS = (b"heic", b"heix", b"hevc", b"hevx", b"heim", b"heis", b"hevm", b"hevs", b"mif1", b"msf1")
+HEIF_SUFFIXES = (".heic", ".heif", ".hif")
+
+
+def _heif() -> tuple[str, ...]:
+    """Let Pillow read the photos of iPhones, if the package for it is there."""
+    try:
+        import pillow_heif
+    except ImportError:
+        return ()
+    pillow_heif.register_heif_opener()
+    return ("HEIF",)
+
+
 # An explicit list, because Pillow also opens formats that start other programs (EPS runs Ghostscript).
-FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "TIFF", "BMP", "PPM", "JPEG2000")
+FORMATS = ("JPEG", "PNG", "GIF", "WEBP", "TIFF", "BMP", "PPM", "JPEG2000", "AVIF", *_heif())
 
 ORIENTATION_TAG = 0x0112
 UPRIGHT = {
@@ -83,6 +97,12 @@ def read_images(sources: Iterable[str | Path | bytes | Image.Image], size: int) 
     return torch.stack(images) if images else torch.empty(0, 3, size, size, dtype=torch.uint8)
 
 
+def image_suffixes() -> frozenset[str]:
+    """Return how the names of image files end, in small letters; HEIC also where it needs a package to be read."""
+    known = (suffix for suffix, kind in Image.registered_extensions().items() if kind in FORMATS)
+    return frozenset((*known, *HEIF_SUFFIXES))
+
+
 def path_text(path: Path) -> str:
     """Return a path as text that UTF-8 can hold, the same in every locale; bytes that are no text are escaped."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
@@ -113,7 +133,7 @@ def _opened(source: Path | bytes | Image.Image) -> Iterator[Image.Image]:
                 with Image.open(_readable(source), formats=FORMATS) as image:
                     yield image
     except Exception as error:  # on damaged files Pillow's parsers raise nearly everything, from IndexError on
-        raise DataError(f"{_name(source)}: cannot read the image: {_reason(error)}") from error
+        raise DataError(f"{_name(source)}: cannot read the image: {_reason(error, source)}") from error
 
 
 def _readable(source: Path | bytes) -> Path | io.BytesIO:
@@ -192,9 +212,19 @@ def _name(source: Path | bytes | Image.Image) -> str:
     return f"image of mode {source.mode!r}" if isinstance(source, Image.Image) else type(source).__name__
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception, source: Path | bytes | Image.Image) -> str:
     if isinstance(error, UnidentifiedImageError):
+        if "HEIF" not in FORMATS and _looks_like_heif(source):
+            return "HEIC needs a package that is not installed:  pip install 'cuter[heic]'"
         return f"not an image, or damaged at its start (formats read: {', '.join(FORMATS)})"
     if isinstance(error, OSError) and error.strerror:
         return error.strerror.lower()  # without the path, which the message names already
     return str(error) or type(error).__name__
+
+
+def _looks_like_heif(source: Path | bytes | Image.Image) -> bool:
+    """Tell by the first bytes: phones also send these photos under the name of a JPEG."""
+    if isinstance(source, Path):
+        with source.open("rb") as file:
+            source = file.read(12)
+    return isinstance(source, bytes) and source[4:8] == b"ftyp" and source[8:12] in HEIF_BRANDS

@@ -9,6 +9,7 @@ from typing import Any, Literal
 
 from cuter.errors import DataError
 from cuter.stream.images import path_text, read_squashed
+from cuter.stream.labels import alike
 from cuter.stream.samples import Dataset, class_counts
 
 Split = Literal["train", "test"]
@@ -25,7 +26,8 @@ class Inspection:
 
     `imbalance` is the image count of the most frequent class over that of the least frequent one that occurs at all;
     `boxed_share` is the share of images with at least one box; `partly_known` are images where nobody looked for some
-    class. `unreadable` tells the reason by path; it is None where no image was decoded.
+    class; `alike` are groups of classes that differ only in case, blanks or unseen characters. `unreadable` tells the
+    reason by path; it is None where no image was decoded.
     """
 
     dataset: str
@@ -39,6 +41,7 @@ class Inspection:
     imbalance: float | None
     empty_classes: int
     boxed_share: float
+    alike: list[tuple[str, ...]]
     counts: dict[str, int] = field(repr=False)
     unreadable: dict[str, str] | None = field(repr=False)
 
@@ -73,8 +76,9 @@ def inspect(
         imbalance=max(occurring) / min(occurring) if occurring else None,
         empty_classes=len(counts) - len(occurring),
         boxed_share=_share(sum(bool(sample.boxes) for sample in samples), len(samples)),
+        alike=alike(dataset.classes),
         counts=counts,
-        unreadable=_unreadable([sample.path for sample in samples], workers, progress) if decode else None,
+        unreadable=find_unreadable([sample.path for sample in samples], workers, progress) if decode else None,
     )
 
 
@@ -82,7 +86,10 @@ def _share(part: int, whole: int) -> float:
     return part / whole if whole else 0.0
 
 
-def _unreadable(paths: Sequence[Path], workers: int | None, progress: Progress | None) -> dict[str, str]:
+def find_unreadable(
+    paths: Sequence[Path], workers: int | None = None, progress: Progress | None = None
+) -> dict[str, str]:
+    """Read images, and return by path why one cannot be read."""
     chunks = [paths[start : start + CHUNK] for start in range(0, len(paths), CHUNK)]
     faults: dict[str, str] = {}
     done = 0

@@ -12,6 +12,25 @@ def clean_name(name: str) -> str:
     return unicodedata.normalize("NFC", name.strip())
 
 
+def has_control_characters(name: str) -> bool:
+    """Tell whether a name holds what no keyboard types, such as a line break, a tab or a zero byte."""
+    return any(unicodedata.category(letter) == "Cc" for letter in name.strip())
+
+
+def alike(names: Iterable[str]) -> list[tuple[str, ...]]:
+    """Return the groups of names that differ only in case, in blanks or in characters that are not seen.
+
+    Examples:
+        >>> alike(["cat", "dog", "Cat", "hot dog", "hot  dog"])
+        [('cat', 'Cat'), ('hot dog', 'hot  dog')]
+    """
+    groups: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        seen = "".join(letter for letter in name if unicodedata.category(letter) != "Cf")  # as a zero-width blank
+        groups.setdefault(" ".join(seen.casefold().split()), []).append(name)
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
 class LabelSpace:
     """Class names by column. Names are only ever added at the end: a column never changes its meaning.
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from dataclasses import dataclass
+from itertools import count, islice
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -11,10 +13,10 @@ from torch import Tensor
 
 from cuter.errors import BatchError
 from cuter.stream.batch import Batch
-from cuter.stream.images import read_images
+from cuter.stream.images import path_text, read_images
 from cuter.stream.resize import resize
 
-SAMPLE = "a sample is (image, labels), (image, labels, known), or a mapping with 'image' and 'labels'"
+SAMPLE = "a sample is (image, labels), (image, labels, known, id), or a mapping with 'image' and 'labels'"
 
 
 def as_batches(
@@ -28,10 +30,12 @@ def as_batches(
     """Yield batches of a source, in its order.
 
     Args:
-        source: Samples, one by one: (image, labels), (image, labels, known), or mappings, as a split of Hugging Face
-            `datasets` has them. Also a torch `Dataset` of such samples, or a `DataLoader` of batches of them. An image
-            is a path, encoded bytes, a Pillow image, or a tensor (3, H, W): uint8, or float in 0..1. Labels are names;
-            the numbers of a `datasets` split become the names that it has for them.
+        source: Samples, one by one: (image, labels), (image, labels, known), (image, labels, known, id), or mappings,
+            as a split of Hugging Face `datasets` has them. Also a torch `Dataset` of such samples, or a `DataLoader` of
+            batches of them. An image is a path, encoded bytes, a Pillow image, or a tensor (3, H, W): uint8, or float
+            in 0..1. Labels are names; the numbers of a `datasets` split become the names that it has for them. `known`
+            may be None. The id is what the image is called later on: by default its path or, without one, its number
+            in the source. A mapping may have 'known' and 'id' as well.
         batch_size: Samples per batch; a loader that makes batches has its own.
         size: Height and width in pixels of the batch's images.
         known: Classes that somebody looked for, in samples that do not say so themselves; by default the labels of the
@@ -50,14 +54,27 @@ def as_batches(
         >>> samples = [(image, ["cat"]) for image in images]
         >>> [len(batch) for batch in as_batches(samples, batch_size=2, size=32, known=["cat", "dog"])]
         [2, 2, 1]
+        >>> (batch,) = as_batches([(images[0], ["cat"], ["cat", "dog"], "IMG_0042.jpg")], size=32)
+        >>> batch.ids
+        ('IMG_0042.jpg',)
     """
     name_of = _names(source, columns[1])
+    numbers = count()
     for group in _groups(source, batch_size):
-        samples = [_sample(one, columns) for one in group]
-        images = torch.cat([_pixels(image, size) for image, _, _ in samples])
-        labels = [[name_of(label) for label in given] for _, given, _ in samples]
+        samples = [_sample(one, columns, next(numbers)) for one in group]
+        images = torch.cat([_pixels(one.image, size) for one in samples])
+        labels = [[name_of(label) for label in one.labels] for one in samples]
         everywhere = list(known) if known is not None else list(dict.fromkeys(name for row in labels for name in row))
-        yield Batch.of(images, labels, [list(some) if some is not None else everywhere for _, _, some in samples])
+        looked_for = [[name_of(name) for name in one.known] if one.known is not None else everywhere for one in samples]
+        yield Batch.of(images, labels, looked_for, ids=[one.id for one in samples])
+
+
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    image: Any
+    labels: Collection[Any]
+    known: Collection[Any] | None
+    id: str
 
 
 def _groups(source: Any, batch_size: int) -> Iterator[list[Any]]:
@@ -79,17 +96,23 @@ def _is_batch(item: Any) -> bool:
     return isinstance(item, list | tuple) and isinstance(item[0], Tensor) and item[0].ndim == 4
 
 
-def _sample(item: Any, columns: tuple[str, str]) -> tuple[Any, Collection[Any], Collection[str] | None]:
+def _sample(item: Any, columns: tuple[str, str], number: int) -> _Sample:
     if isinstance(item, Mapping):
         if missing := [name for name in columns if name not in item]:
             raise BatchError(f"a sample has no {missing[0]!r}, but {', '.join(map(str, item))}: name it in `columns`")
-        item = tuple(item[name] for name in columns)
-    if not isinstance(item, list | tuple) or len(item) not in (2, 3):
+        item = (*(item[name] for name in columns), item.get("known"), item.get("id"))
+    if not isinstance(item, list | tuple) or len(item) not in (2, 3, 4):
         raise BatchError(f"{SAMPLE}, not {type(item).__name__}")
-    image, labels, *rest = item
+    image, labels, known, name = (*item, None, None)[:4]
     if isinstance(labels, str) or not isinstance(labels, Collection):
         labels = [labels]  # one label per image
-    return image, labels, rest[0] if rest else None
+    return _Sample(image, labels, known, _id(image, number) if name is None else str(name))
+
+
+def _id(image: Any, number: int) -> str:
+    if isinstance(image, Path):
+        return path_text(image)
+    return image if isinstance(image, str) else str(number)
 
 
 def _names(source: Any, column: str) -> Callable[[Any], str]:

@@ -1,7 +1,9 @@
 """What the readers share: text files, paths that stay under the root, and a last look at the result."""
 
+import codecs
 import os
 import posixpath
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -9,6 +11,8 @@ from pydantic import ValidationError
 
 from cuter.errors import DataError, NotThereError
 from cuter.stream.samples import Dataset
+
+DRIVE = re.compile("^[A-Za-z]:/")
 
 
 def require_folder(root: Path) -> None:
@@ -18,14 +22,22 @@ def require_folder(root: Path) -> None:
 
 
 def read_text(path: Path) -> str:
-    """Return a UTF-8 text file with plain line ends and without a byte order mark."""
+    """Return a text file with plain line ends and without a byte order mark: UTF-8, or UTF-16 that starts with one."""
     try:
-        return path.read_text(encoding="utf-8-sig")
+        raw = path.read_bytes()
+        # "Unicode text" of Excel is UTF-16; without its mark it cannot be told from a damaged file
+        is_wide = raw.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        return _plain_ends(raw.decode("utf-16" if is_wide else "utf-8-sig"))
     except UnicodeDecodeError as error:
-        line = error.object[: error.start].count(b"\n") + 1
+        before = error.object[: error.start].decode(error.encoding, "replace")
+        line = _plain_ends(before).count("\n") + 1
         raise DataError(f"{path} line {line}: not UTF-8 text; save the file as UTF-8") from error
     except OSError as error:
         raise DataError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+
+
+def _plain_ends(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def numbered_lines(path: Path) -> list[tuple[int, str]]:
@@ -37,9 +49,19 @@ def numbered_lines(path: Path) -> list[tuple[int, str]]:
 def relative_path(listed: str, where: str) -> str:
     """Return a path as annotation files write it in one form: forward slashes, relative, inside the root."""
     path = posixpath.normpath(listed.strip().replace("\\", "/"))
-    if path == "." or path.startswith("/") or path.split("/", 1)[0] == ".." or "\0" in path:
-        raise DataError(f"{where}: {listed!r} must be a path relative to the root folder that stays inside it")
-    return path
+    if path == ".":
+        fault = "names no file"
+    elif DRIVE.match(path):
+        fault = "begins with a drive, which other machines do not have"
+    elif path.startswith("/"):
+        fault = "is absolute"
+    elif path.split("/", 1)[0] == "..":
+        fault = "leads out of it"
+    elif "\0" in path:
+        fault = "holds a zero byte"
+    else:
+        return path
+    raise DataError(f"{where}: {listed!r} must be a path relative to the root folder that stays inside it; it {fault}")
 
 
 def native(path: str) -> str:

@@ -4,7 +4,7 @@ import os
 from itertools import product
 from pathlib import Path
 
-from cuter.stream.datasets.files import native, relative_path
+from cuter.stream.datasets.files import DRIVE, native, relative_path
 
 
 class ImageFinder:
@@ -22,7 +22,8 @@ class ImageFinder:
 
     def __call__(self, listed: str, where: str) -> Path:
         """Return the file, or where it was looked for first if there is none."""
-        parts = native(relative_path(listed.replace("\\", "/").lstrip("/"), where)).split("/")
+        ending = DRIVE.sub("", listed.strip().replace("\\", "/"), count=1).lstrip("/")
+        parts = native(relative_path(ending, where)).split("/")
         for folder, skip in product(("", *self.image_folders), range(len(parts))):
             parent = os.path.join(folder, *parts[skip:-1])
             if parts[-1] in self._names(parent):

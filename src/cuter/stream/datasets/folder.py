@@ -1,16 +1,20 @@
 """Your own images: a folder with an annotation file."""
 
-import hashlib
-from collections.abc import Iterable
+import logging
 from pathlib import Path
 
-from cuter.errors import ConfigError, DataError
+from cuter.errors import DataError
 from cuter.stream.datasets import DATASETS, LAYOUTS
+from cuter.stream.datasets.division import check_share, is_for_testing
+from cuter.stream.datasets.faults import Faults
 from cuter.stream.datasets.files import checked, native, relative_path, require_folder
 from cuter.stream.datasets.rows import Row, read_rows
 from cuter.stream.samples import Box, Dataset, Sample
 
+logger = logging.getLogger("cuter.stream")
+
 SUFFIXES = ("csv", "jsonl")
+ANNOTATION_FILES = tuple(f"{stem}.{suffix}" for stem in ("labels", "train", "test") for suffix in SUFFIXES)
 
 LAYOUTS.register("folder")(tuple(f"{stem}.{suffix}" for stem in ("labels", "train") for suffix in SUFFIXES))
 
@@ -29,32 +33,39 @@ def folder(root: Path, test_share: float = 0.2) -> Dataset:
 
         {"path": "desk/1.jpg", "labels": ["cup", "lamp"], "boxes": [["cup", 10, 20, 50, 60]]}
 
-    `path` and `labels` are needed; in CSV, `;` or `|` stands between names. `known` lists the classes somebody looked
-    for (all, if it is missing or an empty cell). A box is class, x1, y1, x2, y2 in pixels from 0, x2 and y2 exclusive.
-    An image with an empty list of labels is kept: it shows none of its known classes.
+    `path` and `labels` are needed; in CSV, `;` or `|` stands between names. Between cells it may also be a semicolon, a
+    tab or a bar; with a semicolon, `|` or `,` stands between names. `known` lists the classes somebody looked for (all,
+    if it is missing or an empty cell). A box is class, x1, y1, x2, y2 in pixels from 0, x2 and y2 exclusive. An image
+    with an empty list of labels is kept: it shows none of its known classes. An image whose labels are `?` (null in
+    JSON) is left out, and counted: nobody has looked at it yet.
 
     `split` is train or test, in every row or in none. Where nothing says which, an image goes to the test split by
     the hash of its path, so that about `test_share` of the images do, always the same ones, and an image that is
     added later moves no other.
     """
     require_folder(root)
-    if not 0 < test_share < 1:
-        raise ConfigError(f"data set 'folder': option 'test_share' must lie between 0 and 1, not {test_share}")
+    check_share("folder", test_share)
     files = _annotation_files(root)
+    faults = Faults()
+    rows = [_unique(root, file, faults) for file in files]
     if len(files) == 1:
-        train, test = _divide(_unique(root, files[0]), test_share)
+        train, test = _divide(rows[0], test_share, faults)
     else:
-        train, test = (_whole_split(root, file) for file in files)
+        train, test = (_whole_split(some, file, faults) for some, file in zip(rows, files, strict=True))
+    faults.tell()
+    names = " and ".join(file.name for file in files)
+    waiting = sum(row.labels is None for some in rows for _, row, _ in some)
     classes = sorted({name for sample in (*train, *test) for name in sample.labels | (sample.known or set())})
     if not classes:
-        held = "no image has a label" if train or test else "no rows"
-        raise DataError(f"{root}: {' and '.join(file.name for file in files)}: {held}")
+        held = "no image has a label" if train or test else "no image is annotated yet" if waiting else "no rows"
+        raise DataError(f"{root}: {names}: {held}")
+    if waiting:
+        logger.warning("%s: %d images are not annotated yet ('?' for labels), and left out", root / names, waiting)
     return checked(Dataset("folder", tuple(classes), train=train, test=test), root)
 
 
 def _annotation_files(root: Path) -> list[Path]:
-    names = [f"{stem}.{suffix}" for stem in ("labels", "train", "test") for suffix in SUFFIXES]
-    files = [root / name for name in names if (root / name).is_file()]
+    files = [root / name for name in ANNOTATION_FILES if (root / name).is_file()]
     if [file.stem for file in files] not in (["labels"], ["train", "test"]):
         raise DataError(
             f"{root}: needs labels.csv or labels.jsonl, or else one file (.csv or .jsonl) for train and one for "
@@ -63,46 +74,53 @@ def _annotation_files(root: Path) -> list[Path]:
     return files
 
 
-def _whole_split(root: Path, file: Path) -> list[Sample]:
+Listed = list[tuple[str, Row, Sample]]
+
+
+def _whole_split(rows: Listed, file: Path, faults: Faults) -> list[Sample]:
     samples = []
-    for where, row, sample in _unique(root, file):
-        if row.split not in (None, file.stem):
-            raise DataError(f"{where}: field 'split' is {row.split!r} in the file of the {file.stem} split")
-        samples.append(sample)
+    for where, row, sample in _annotated(rows):
+        with faults.noted():
+            if row.split not in (None, file.stem):
+                raise DataError(f"{where}: field 'split' is {row.split!r} in the file of the {file.stem} split")
+            samples.append(sample)
     return samples
 
 
-def _divide(rows: Iterable[tuple[str, Row, Sample]], test_share: float) -> tuple[list[Sample], list[Sample]]:
+def _divide(rows: Listed, test_share: float, faults: Faults) -> tuple[list[Sample], list[Sample]]:
     train: list[Sample] = []
     test: list[Sample] = []
     stated: bool | None = None
-    for where, row, sample in rows:
+    for where, row, sample in _annotated(rows):
         stated = row.split is not None if stated is None else stated
-        if stated != (row.split is not None):
-            raise DataError(f"{where}: field 'split' must be train or test in every row, or be missing in all")
-        in_test = row.split == "test" if stated else _fraction(sample.id) < test_share
-        (test if in_test else train).append(sample)
+        with faults.noted():
+            if stated != (row.split is not None):
+                raise DataError(f"{where}: field 'split' must be train or test in every row, or be missing in all")
+            in_test = row.split == "test" if stated else is_for_testing(sample.id, test_share)
+            (test if in_test else train).append(sample)
     return train, test
 
 
-def _fraction(name: str) -> float:
-    """Return a number in [0, 1) that depends on the name alone."""
-    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:8], "big") / 2**64
+def _annotated(rows: Listed) -> Listed:
+    return [listed for listed in rows if listed[1].labels is not None]
 
 
-def _unique(root: Path, file: Path) -> Iterable[tuple[str, Row, Sample]]:
+def _unique(root: Path, file: Path, faults: Faults) -> Listed:
     first: dict[str, str] = {}
-    for where, row in read_rows(file):
-        sample = _sample(root, row, where)
-        if sample.id in first:
-            raise DataError(f"{where}: field 'path' names {sample.id!r} again, first in {first[sample.id]}")
-        first[sample.id] = where
-        yield where, row, sample
+    rows = []
+    for where, row in read_rows(file, faults):
+        with faults.noted():
+            sample = _sample(root, row, where)
+            if sample.id in first:
+                raise DataError(f"{where}: field 'path' names {sample.id!r} again, first in {first[sample.id]}")
+            first[sample.id] = where
+            rows.append((where, row, sample))
+    return rows
 
 
 def _sample(root: Path, row: Row, where: str) -> Sample:
     path = relative_path(row.path, f"{where}: field 'path'")
-    labels = frozenset(row.labels)
+    labels = frozenset(row.labels or ())
     known = None if row.known is None else frozenset(row.known)
     if known is not None and (unknown := labels - known):
         raise DataError(f"{where}: field 'labels' has {min(unknown)!r}, which is not in field 'known'")
