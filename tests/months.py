@@ -4,7 +4,7 @@ import csv
 import shutil
 from pathlib import Path
 
-from cuter.models.teach import TeachConfig
+from cuter.models.teaching import TeachConfig
 from shapes import render_shapes
 
 FIRST, SECOND = ("circle", "cross", "diamond"), ("diamond", "star")

@@ -11,9 +11,9 @@ import torch
 from command import cuter
 from cuter import Batch, Learner
 from cuter.errors import ConfigError, NotThereError
-from cuter.models.forget import forget, retrain
+from cuter.models.forgetting import forget, retrain
 from cuter.models.held_back import HeldBack
-from cuter.models.teach import teach
+from cuter.models.teaching import teach
 from cuter.models.versions import HELD_BACK, ModelFolder
 from cuter.runs.config import RunConfig
 from cuter.runs.display import Display

@@ -11,7 +11,7 @@ import pytest
 
 from command import cuter, cuter_in_a_process
 from cuter import Learner
-from cuter.models.teach import teach
+from cuter.models.teaching import teach
 from cuter.models.versions import ModelFolder
 from cuter.storage import verify
 from months import FIRST, SECOND, copied, first_month, make_month, next_month

@@ -10,8 +10,8 @@ import torch
 from command import cuter
 from cuter import Batch, Learner
 from cuter.errors import CheckpointError, ConfigError, DataError, NotThereError
-from cuter.models.describe import describe
-from cuter.models.teach import import_model, outline, teach
+from cuter.models.description import describe
+from cuter.models.teaching import import_model, outline, teach
 from cuter.models.versions import ModelFolder
 from cuter.storage import load_state
 from months import FIRST, SECOND, copied, first_month, make_month, next_month

@@ -79,7 +79,7 @@ app = typer.Typer(
 app.command(cls=taking_settings("cuter.runs.config:RunConfig"))(run)
 app.command(cls=taking_settings("cuter.runs.config:RunConfig"))(sweep)
 app.command(cls=taking_settings("cuter.pretrain.settings:PretrainSettings"))(pretrain)
-app.command(cls=taking_settings("cuter.models.teach:TeachConfig"))(teach)
+app.command(cls=taking_settings("cuter.models.teaching:TeachConfig"))(teach)
 for command in (models, show, forget, demo, methods, explain, report, compare, cut, assess, paper):
     app.command()(command)
 app.add_typer(data.app, name="data")

@@ -45,8 +45,8 @@ def forget(
     if backbone and not retrain:
         raise ConfigError("--backbone is for --retrain")
     with console.status("loading"):
-        from cuter.models.forget import forget as forget_images
-        from cuter.models.forget import retrain as retrain_model
+        from cuter.models.forgetting import forget as forget_images
+        from cuter.models.forgetting import retrain as retrain_model
         from cuter.models.versions import ModelFolder
 
         if retrain:

@@ -28,7 +28,7 @@ def show(
     if sheet is not None and sheet.suffix.lower() not in (".png", ".jpg", ".jpeg"):
         raise ConfigError(f"--sheet {sheet}: the name must end with .png or .jpg")
     with console.status("loading"):
-        from cuter.models.describe import describe
+        from cuter.models.description import describe
         from cuter.show.model_tables import description_tables, memory_sheet
         from cuter.show.narrow import show as show_tables
 

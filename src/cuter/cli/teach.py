@@ -12,7 +12,7 @@ from cuter.cli.common import console, say, stop
 from cuter.cli.settings_options import typed_settings
 
 if TYPE_CHECKING:
-    from cuter.models.teach import Taught
+    from cuter.models.teaching import Taught
 
 NAMED = 10  # unreadable files
 
@@ -52,8 +52,8 @@ def teach(
     typed = typed_settings(ctx)
     with console.status("loading"):
         from cuter.learn.saved import MODEL_INDEX
-        from cuter.models.teach import Outline, TeachConfig, import_model, outline
-        from cuter.models.teach import teach as teach_model
+        from cuter.models.teaching import Outline, TeachConfig, import_model, outline
+        from cuter.models.teaching import teach as teach_model
         from cuter.models.versions import ModelFolder
         from cuter.runs.stopping import Interrupted
         from cuter.settings import import_modules, validated

@@ -11,8 +11,8 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from cuter.learn.learner import Learner
-from cuter.models.describe import Description
-from cuter.models.teach import Outline
+from cuter.models.description import Description
+from cuter.models.teaching import Outline
 from cuter.models.versions import ModelFolder, Version, bytes_in
 from cuter.show.narrow import FoldedTable
 from cuter.show.pictures import THUMBNAIL, contact_sheet, fitted_size

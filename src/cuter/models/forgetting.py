@@ -14,7 +14,7 @@ from cuter.errors import BackboneError, ConfigError, NotThereError
 from cuter.learn.learner import Learner
 from cuter.lock import locked
 from cuter.models.held_back import HeldBack
-from cuter.models.teach import TEACHING
+from cuter.models.teaching import TEACHING
 from cuter.models.versions import HELD_BACK, LEARNER, ModelFolder, Version
 from cuter.storage import MANIFEST, load_state, restore_replaced, save_states, verify
 
