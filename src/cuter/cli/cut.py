@@ -1,5 +1,6 @@
 """The command `cuter cut`."""
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -32,6 +33,7 @@ def cut(
         typer.Option(min=0, help="From 0, the plain normalised cut, towards the ratio cut.", show_default=SUITABLE),
     ] = None,
     device: Annotated[str, typer.Option(help=DEVICE)] = "auto",
+    print_json: Annotated[bool, typer.Option("--json", help="Print what regions.json holds.")] = False,
 ) -> None:
     """Show what is cut out of images: regions, the eigenvectors behind them, crops.
 
@@ -59,5 +61,7 @@ def cut(
     for reason in report["unreadable"].values():
         say(f"skipped: {reason}")
     say(f"{len(report['images'])} of {len(paths)} images are cut, see {folder}")
+    if print_json:
+        typer.echo(json.dumps(report))
     if report["unreadable"]:
         raise typer.Exit(2)

@@ -59,7 +59,7 @@ def teach(
         from cuter.settings import import_modules, validated
         from cuter.show.model_tables import outline_parts
         from cuter.show.narrow import show
-        from cuter.show.progress_line import ProgressLine
+        from cuter.show.progress_line import ProgressLine, Speed
 
         import_modules(typed.get("imports", []))
         config = validated(TeachConfig, typed)
@@ -80,10 +80,11 @@ def teach(
         return
     try:
         with ProgressLine(console) as line:
+            speed = Speed()
 
             def watch(done: int, total: int, loss: float) -> None:
                 line.set_total(total, done)
-                line.advance(0, "learning", f"{done:,} of {total:,} images, loss {loss:.3f}")
+                line.advance(0, "learning", f"{speed(done, total)}  loss {loss:.3f}")
 
             taught = teach_model(folder, config, restart=restart, announce=announce, watch=watch)
     except Interrupted:

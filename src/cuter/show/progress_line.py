@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
@@ -59,6 +60,24 @@ class ProgressLine:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.bar.stop()
+
+
+class Speed:
+    """Images per second since the first call, and the time left at that speed."""
+
+    def __init__(self) -> None:
+        self.start: tuple[int, float] | None = None
+
+    def __call__(self, done: int, total: int) -> str:
+        """Return how far it is, how fast, and for how long it goes on."""
+        self.start = self.start or (done, time.monotonic())
+        count, seconds = done - self.start[0], time.monotonic() - self.start[1]
+        text = f"{done:,} of {total:,} images"
+        if not count or not seconds:
+            return text
+        return (
+            f"{text}  {count / seconds:.1f} images/s  {timedelta(seconds=round((total - done) * seconds / count))} left"
+        )
 
 
 @contextmanager
