@@ -13,6 +13,7 @@ from pathlib import Path
 from PIL import Image
 
 from command import cuter_in_a_process, python_in_a_process
+from months import FIRST, SECOND, make_month
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 
@@ -124,7 +125,7 @@ def test_parts_in_a_module_of_your_own(tmp_path: Path) -> None:
 
     (tmp_path / "my_coin.py").unlink()
     assert cuter("compare", "runs/coin", "runs/sweep/runs/coin") == 0, "what is written down can still be read"
-    assert cuter("run", "--resume", "runs/coin") == 2
+    assert cuter("run", "--resume", "runs/coin") == 1
     assert "the module 'my_coin', which adds parts, cannot be imported" in (tmp_path / "told").read_text()
 
 
@@ -152,9 +153,16 @@ def test_the_tutorial_on_photos(tmp_path: Path, backbone_folder: Path, shapes: P
     for name in ("photo.jpg", "robin.jpg"):
         (tmp_path / name).write_bytes((shapes / "images" / "test-00000.png").read_bytes())
     stream = "stream = [(['photo.jpg', 'robin.jpg'], [['cup'], ['lamp', 'plant']])]\n"
-    script = stream + "".join(python_blocks("docs/tutorials/tag-your-photos.md"))
+    _, learning = python_blocks("docs/tutorials/tag-your-photos.md")  # tests/real does the rest, word for word
+    script = stream + learning
     told = execute(script.replace("dino-vits16", str(backbone_folder)), tmp_path)
     assert len(told.splitlines()) == 3, "tags, a score with its box, the score of the new tag"
+
+
+def test_the_guide_to_models(tmp_path: Path) -> None:
+    make_month(tmp_path / "photos", FIRST, seed=1, images=8)
+    make_month(tmp_path / "photos-of-may", SECOND, seed=2, images=8)
+    assert execute("".join(python_blocks("docs/how-to/models.md")), tmp_path).strip() == "2"
 
 
 def python_blocks(document: str) -> list[str]:

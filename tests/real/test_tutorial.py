@@ -110,7 +110,7 @@ def test_from_photos_to_a_tagged_folder_and_on(
     assert (tmp_path / "memory.png").is_file()
     assert [version.number for version in ModelFolder.open("tagger").versions] == [1, 2]
     assert forgotten not in {item.id for item in Learner.load("tagger", device="cpu").memory.items}
-    told = {line.split()[0]: float(line.split()[-1]) for line in done.stdout.strip().splitlines()}
+    told = {name: float(digits) for name, digits in (line.split(": ") for line in done.stdout.splitlines())}
     ours = {
         name: p for name, p in Learner.load("tagger", device="cpu").predict([f"inbox/{photo}"])[0].items() if p > 0.5
     }
