@@ -15,6 +15,7 @@ from cuter.cli.compare import compare
 from cuter.cli.cut import cut
 from cuter.cli.demo import demo
 from cuter.cli.explain import explain
+from cuter.cli.export import export
 from cuter.cli.methods import methods
 from cuter.cli.paper import paper
 from cuter.cli.pretrain import pretrain
@@ -46,6 +47,7 @@ First steps:
     cuter cut photo.jpg --backbone dino-vits16      what is cut out of an image
     cuter assess --backbone dino-vits16 --backbone mae-vitb16
               --dataset voc --data-root VOCdevkit   which backbone cuts best
+    cuter export runs/voc-rs --to onnx --out onnx   a learner for other software
     cuter pretrain --images tiles/                  a backbone of your own, without labels
     cuter paper --list                              the paper's tables, each as one command
     cuter sweep --config runs/voc/config.yaml
@@ -68,7 +70,7 @@ app = typer.Typer(
 app.command(cls=taking_settings("cuter.runs.config:RunConfig"))(run)
 app.command(cls=taking_settings("cuter.runs.config:RunConfig"))(sweep)
 app.command(cls=taking_settings("cuter.pretrain.settings:PretrainSettings"))(pretrain)
-for command in (demo, methods, explain, report, compare, cut, assess, paper):
+for command in (demo, methods, explain, report, compare, cut, assess, export, paper):
     app.command()(command)
 app.add_typer(data.app, name="data")
 
