@@ -146,9 +146,10 @@ def _config(encoder: Any, learner: Learner) -> Any:
 
 def _take_size(classifier: Any, encoder: Any, size: int) -> None:
     """Give a transformer positions for images of the learner's size: a pipeline does not ask it to interpolate."""
-    config, embeddings = classifier.config, encoder.embeddings
+    config = classifier.config
     if config.model_type not in ("vit", "deit") or config.image_size == size:
         return
+    embeddings = encoder.embeddings
     before = embeddings.position_embeddings.shape[1] - embeddings.patch_embeddings.num_patches
     count = before + (size // config.patch_size) ** 2
     with torch.no_grad():
