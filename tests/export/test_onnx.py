@@ -1,6 +1,7 @@
 """ONNX: onnxruntime says what the learner says, for every head and every family of encoders."""
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from cuter.export.portable import PortableModel
 from cuter.learn.heads import HEADS
 from cuter.learn.learner import Learner
 from cuter.stream.batch import Batch
+from cuter.stream.images import read_images
 from export.taught import NAMES, images, taught
+from test_docs import python_blocks
 
 # Writing one takes seconds, so that each head is tried with one family; every way to predict is there once.
 PAIRS: list[tuple[str, dict[str, Any]]] = [
@@ -177,3 +180,32 @@ def test_a_head_that_onnx_cannot_express_is_named(tmp_path: Path, monkeypatch: p
     with pytest.raises(ConfigError, match=r"the head 'linear' on untrained-vit cannot be written as ONNX \(opset 20\)"):
         to_onnx(learner, tmp_path / "out")
     assert list(tmp_path.iterdir()) == []
+
+
+BLOCKED = """
+import subprocess
+import sys
+
+class Blocked:
+    def find_spec(self, name, *_):
+        if name.partition(".")[0] in ("cuter", "torch", "transformers"):
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Blocked())
+"""
+
+
+def test_the_script_of_the_guide(folder: Path, learner: Learner, shapes: Path, tmp_path: Path) -> None:
+    """It tags a photo with onnxruntime, Pillow and NumPy alone."""
+    [script] = [block for block in python_blocks("docs/how-to/export.md") if "onnxruntime" in block]
+    assert len(script.splitlines()) <= 22
+    photo = next((shapes / "images").iterdir())
+    (tmp_path / "tag.py").write_text(BLOCKED + script, encoding="utf-8")
+    command = [sys.executable, "tag.py", str(folder), str(photo)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    told = {line[9:]: float(line[:6]) for line in done.stdout.splitlines()}
+    pixels = read_images([photo], learner.backbone.image_size)
+    expected = PortableModel(learner).probabilities(pixels)[0].tolist()
+    assert told == pytest.approx(dict(zip(NAMES, expected, strict=True)), abs=1e-4)
+    assert list(told.values()) == sorted(told.values(), reverse=True)

@@ -19,13 +19,14 @@ Says for each of {count} classes how probable it is that an image shows it. Seve
 ```python
 from transformers import pipeline
 
-tagger = pipeline("image-classification", model=".", function_to_apply="sigmoid", top_k=None)  # the folder of this file
+folder = "."  # of this file
+tagger = pipeline("image-classification", model=folder, function_to_apply="sigmoid", top_k={count})
 for tag in tagger("photo.jpg"):
     print(tag["label"], round(tag["score"], 2))
 ```
 
-Without `function_to_apply="sigmoid"` and `top_k=None` a pipeline may show the five best alone. A class counts as shown
-from a score of {threshold} on.
+Without `top_k={count}` a pipeline shows the five best alone, also with `top_k=None`. A class counts as shown from a
+score of {threshold} on.
 
 ## How it was made
 
@@ -42,8 +43,8 @@ from a score of {threshold} on.
 
 ## Licence
 
-No licence is stated here. The weights come from those of `{backbone}` and from the images that were learned; the terms
-of both apply.
+No licence is stated here. The weights come from those of `{backbone}` and from the images that were
+learned; the terms of both apply.
 
 ## Limits
 
