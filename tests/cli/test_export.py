@@ -44,7 +44,7 @@ def test_a_hugging_face_folder_twice(saved: Path, tmp_path: Path) -> None:
         done = cuter("export", saved, "--to", "huggingface", "--out", tmp_path / "out")
         assert done.returncode == 0, done.stderr
         assert done.stdout == ""
-    assert "largest difference of a probability" in done.stderr
+    assert "the exported model: on 50 images a probability differs by" in done.stderr
     assert run_folder(tmp_path / "out", images()).shape == (6, 3)
 
 

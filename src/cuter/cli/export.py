@@ -101,7 +101,10 @@ def _test_images(name: str, root: Path | None, options: dict[str, Any], count: i
 
 def _found(what: str, check: dict[str, Any]) -> str:
     """Say what a check has found."""
-    text = f"{what}: largest difference of a probability {check['largest_difference']:.1e} on {check['images']} images"
+    text = (
+        f"{what}: on {check['images']} images a probability differs by {check['mean_difference']:.1e} on average, by "
+        f"{check['largest_difference']:.1e} at most"
+    )
     if check.get("map") is None:
         return text
     return f"{text}; mAP {check['map']:.2f}, the learner's {check['map_of_the_learner']:.2f}"

@@ -32,7 +32,12 @@ def images_to_check(learner: Learner, check: Batch | None) -> Tensor:
 
 def comparison(ours: Tensor, theirs: Tensor, learner: Learner, check: Batch | None) -> dict[str, Any]:
     """Return how far two tables of probabilities (B, C) differ, and the second one's mAP where labels are known."""
-    found: dict[str, Any] = {"images": len(ours), "largest_difference": float((ours - theirs).abs().max())}
+    apart = (ours - theirs).abs()
+    found: dict[str, Any] = {
+        "images": len(ours),
+        "largest_difference": float(apart.max()),
+        "mean_difference": float(apart.mean()),
+    }
     if check is not None:
         found["map"] = mean_average_precision(theirs, learner, check)
         found["map_of_the_learner"] = mean_average_precision(ours, learner, check)

@@ -87,15 +87,15 @@ def to_onnx(
     return read_exported(folder, facts)
 
 
-def run_onnx(file: Path, images: Tensor, batch_size: int = 16, threads: int = 0) -> Tensor:
-    """Return what onnxruntime says of uint8 images, with so many threads; 0: as it likes."""
-    session = open_onnx(file, threads)
+def run_onnx(file: Path, images: Tensor, batch_size: int = 16) -> Tensor:
+    """Return what onnxruntime says of uint8 images (B, 3, S, S) of the model's size."""
+    session = open_onnx(file)
     parts = [session.run([OUTPUT], {INPUT: part.numpy()})[0] for part in torch.split(images, batch_size)]
     return torch.cat([torch.from_numpy(part) for part in parts])
 
 
 def open_onnx(file: Path, threads: int = 0) -> Any:
-    """Return a session of onnxruntime on the CPU."""
+    """Return a session of onnxruntime on the CPU, with so many threads; 0: as it likes."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
