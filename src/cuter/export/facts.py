@@ -8,8 +8,8 @@ from cuter.learn.learner import Learner
 
 THRESHOLD = 0.5  # of a calibrated probability
 WHOLE_IMAGES_ONLY = (
-    "The learner looks at regions of an image too. The exported model looks at whole images alone, so its "
-    "probabilities are those of the learner without regions."
+    "The learner predicts with {!r}. The exported model looks at whole images alone, so its probabilities are those of "
+    "the learner with the predictor 'whole'."
 )
 
 
@@ -17,7 +17,7 @@ def facts_of(learner: Learner, kind: str) -> dict[str, Any]:
     """Return all that somebody needs who has the exported model and not the learner."""
     seen = learner.backbone.describe()
     size, names = learner.backbone.image_size, learner.labels.names
-    notes = [WHOLE_IMAGES_ONLY] if learner.settings.predictor.kind == "regions" else []
+    predictor = learner.settings.predictor.kind
     return {
         "cuter": __version__,
         "format": kind,
@@ -35,7 +35,7 @@ def facts_of(learner: Learner, kind: str) -> dict[str, Any]:
         "images_learned": learner.images,
         "label_counts": {name: int(learner.label_counts[name]) for name in names},
         "calibration_images": learner.calibration.images,
-        "notes": notes,
+        "notes": [] if predictor == "whole" else [WHOLE_IMAGES_ONLY.format(predictor)],
     }
 
 

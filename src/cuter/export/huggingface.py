@@ -70,15 +70,14 @@ def to_huggingface(learner: Learner, folder: str | PathLike[str], *, check: Batc
         >>> sorted(exported.files)
         ['README.md', 'config.json', 'model.json', 'model.safetensors', 'preprocessor_config.json']
     """
-    classifier = _classifier(learner)
-    images = images_to_check(learner, check)
+    model = PortableModel(learner)
+    classifier, images = _classifier(model, learner), images_to_check(learner, check)
     facts = facts_of(learner, "huggingface")
     with export_folder(folder) as new:
         with quiet():
             classifier.save_pretrained(new)
         (new / "preprocessor_config.json").write_text(_preprocessing(learner), encoding="utf-8")
-        ours = PortableModel(learner).probabilities(images)
-        facts["check"] = comparison(ours, run_folder(new, images), learner, check)
+        facts["check"] = comparison(model.probabilities(images), run_folder(new, images), learner, check)
         require_equal(facts["check"], TOLERANCE)
         (new / "README.md").write_text(model_card(facts), encoding="utf-8")
         write_facts(new, facts)
@@ -100,9 +99,8 @@ def run_folder(folder: Path, images: Tensor, batch_size: int = 16) -> Tensor:
     return torch.cat(parts)
 
 
-def _classifier(learner: Learner) -> Any:
+def _classifier(model: PortableModel, learner: Learner) -> Any:
     """Return the model of transformers that computes the same, or say why there is none."""
-    model = PortableModel(learner)
     backbone = model.model.backbone
     name = short_name(backbone.name)
     encoder: Any = backbone.encoder
