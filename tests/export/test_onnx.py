@@ -110,7 +110,7 @@ def test_what_is_beside_the_file(folder: Path, learner: Learner) -> None:
 
 def test_eight_bits_are_smaller_and_close(folder: Path, learner: Learner) -> None:
     sizes = [(folder / name).stat().st_size for name in ("model.int8.onnx", "model.onnx")]
-    assert sizes[0] < 0.5 * sizes[1], "the stem of convolutions stays as it is"
+    assert sizes[0] < 0.7 * sizes[1], "the stem of convolutions stays as it is, and what follows a GELU"
     found = json.loads((folder / "model.json").read_text(encoding="utf-8"))["check_int8"]
     assert 0 < found["largest_difference"] < 0.2
     assert found["map"] is not None
