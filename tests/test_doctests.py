@@ -1,6 +1,7 @@
 """Every public name has a docstring whose example does what it says."""
 
 import doctest
+import importlib
 import inspect
 
 import pytest
@@ -10,13 +11,18 @@ import cuter
 from cuter import checks
 
 CHECKS = [name for name in checks.__all__ if name.startswith("check_")]
-PUBLIC = [*(f"cuter.{name}" for name in cuter.__all__), *(f"cuter.checks.{name}" for name in CHECKS)]
+EXPORTS = ["to_huggingface", "to_onnx"]
+PUBLIC = [
+    *(f"cuter.{name}" for name in cuter.__all__),
+    *(f"cuter.checks.{name}" for name in CHECKS),
+    *(f"cuter.export.{name}" for name in EXPORTS),
+]
 VERBS = ("create", "observe", "predict", "cut", "load")
 
 
 def public(name: str) -> object:
     module, _, attribute = name.rpartition(".")
-    return getattr(checks if module == "cuter.checks" else cuter, attribute)
+    return getattr(importlib.import_module(module), attribute)
 
 
 @pytest.mark.parametrize("name", PUBLIC)

@@ -24,7 +24,7 @@ def load_pretrained(source: str, name: str, features: str | None) -> Backbone:
     import transformers
     from transformers.utils import cached_file
 
-    with _quiet():
+    with quiet():
         fields, _ = transformers.PretrainedConfig.get_config_dict(source)
         config = make_config(fields, source)
         pooling = FAMILIES[fields["model_type"]].pooling
@@ -56,7 +56,7 @@ def load_pretrained(source: str, name: str, features: str | None) -> Backbone:
 def save_backbone(backbone: Backbone, folder: Path, *, half: bool = False) -> None:
     """Write a backbone as a folder that `load_backbone` reads, in half precision if asked to."""
     encoder = copy.deepcopy(backbone.encoder).half() if half else backbone.encoder
-    with _quiet():
+    with quiet():
         encoder.save_pretrained(folder)  # type: ignore[operator]
     fields = {
         "size": backbone.image_size,
@@ -67,7 +67,7 @@ def save_backbone(backbone: Backbone, folder: Path, *, half: bool = False) -> No
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
+def quiet() -> Iterator[None]:
     """Keep transformers from printing its own load report (ours is `Backbone.report`), bars and every retry."""
     from huggingface_hub.utils import logging as hub_logging
     from transformers.utils import logging as model_logging

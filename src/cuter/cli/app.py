@@ -15,6 +15,7 @@ from cuter.cli.compare import compare
 from cuter.cli.cut import cut
 from cuter.cli.demo import demo
 from cuter.cli.explain import explain
+from cuter.cli.export import export
 from cuter.cli.forget import forget
 from cuter.cli.methods import methods
 from cuter.cli.models import models
@@ -50,6 +51,7 @@ First steps:
     cuter cut photo.jpg --backbone dino-vits16      what is cut out of an image
     cuter assess --backbone dino-vits16 --backbone mae-vitb16
               --dataset voc --data-root VOCdevkit   which backbone cuts best
+    cuter export runs/voc-rs --to onnx --out onnx   a learner for other software
     cuter pretrain --images tiles/                  a backbone of your own, without labels
     cuter paper --list                              the paper's tables, each as one command
     cuter sweep --config runs/voc/config.yaml
@@ -80,7 +82,7 @@ app.command(cls=taking_settings("cuter.runs.config:RunConfig"))(run)
 app.command(cls=taking_settings("cuter.runs.config:RunConfig"))(sweep)
 app.command(cls=taking_settings("cuter.pretrain.settings:PretrainSettings"))(pretrain)
 app.command(cls=taking_settings("cuter.models.teaching:TeachConfig"))(teach)
-for command in (models, show, forget, demo, methods, explain, report, compare, cut, assess, paper):
+for command in (export, models, show, forget, demo, methods, explain, report, compare, cut, assess, paper):
     app.command()(command)
 app.add_typer(data.app, name="data")
 

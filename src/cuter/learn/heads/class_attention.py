@@ -126,7 +126,8 @@ class Attention(nn.Module):
         seen = torch.einsum("hqd,bhnd->bhqn", queries, keys)
         if visible is not None:
             seen = seen.masked_fill(~visible[:, None, None], -math.inf)
-        own = torch.einsum("hqd,qhjd->hqj", queries, own_keys).expand(len(patches), -1, -1, -1)
+        images = patches.shape[0]  # by its shape, which may be open in an exported model; len() would settle it
+        own = torch.einsum("hqd,qhjd->hqj", queries, own_keys).expand(images, -1, -1, -1)
         weights = F.softmax(torch.cat([own, seen], dim=-1) / math.sqrt(queries.shape[-1]), dim=-1)
         to_own, to_seen = torch.split(weights, [own.shape[-1], seen.shape[-1]], dim=-1)
         mixed = torch.einsum("bhqj,qhjd->bqhd", to_own, own_values) + torch.einsum("bhqn,bhnd->bqhd", to_seen, values)

@@ -51,8 +51,9 @@ class Correlation(nn.Module):
 
     def matrix(self) -> Tensor:
         """Return the matrix (C, C) as it stands."""
-        together = _share(self.both, self.asked).fill_diagonal_(0)
-        new = normalised(rescaled(together, TOGETHER) + torch.eye(len(together)).to(together))
+        itself = torch.eye(len(self.both)).to(self.both)
+        together = _share(self.both, self.asked) * (1 - itself)
+        new = normalised(rescaled(together, TOGETHER) + itself)
         old_given_new = _share(self.soft_both, self.hard)
         new_given_old = HALF * _share(self.soft_both, self.soft).T
         above = torch.cat([self.kept, rescaled(old_given_new, ACROSS)], dim=1)
