@@ -11,12 +11,11 @@ from typing import Protocol
 
 import numpy as np
 import torch
-from PIL import Image
 from torch import Tensor
 
 from cuter.errors import DataError, NotThereError
 from cuter.pretrain.settings import PretrainSettings
-from cuter.stream.images import FORMATS, read_squashed
+from cuter.stream.images import FORMATS, image_suffixes, read_squashed
 from cuter.stream.loading import decode_batches
 from cuter.stream.resize import resize
 
@@ -57,7 +56,7 @@ def files_under(folder: Path) -> list[Path]:
     """Return the image files in a folder and its sub-folders, by name."""
     if not folder.is_dir():
         raise NotThereError(f"{folder}: {'a file, not a folder' if folder.exists() else 'no such folder'}")
-    suffixes = {suffix for suffix, kind in Image.registered_extensions().items() if kind in FORMATS}
+    suffixes = image_suffixes()
     found = sorted(path for path in folder.rglob("*") if path.suffix.lower() in suffixes and path.is_file())
     if not found:
         raise NotThereError(f"{folder} holds no image, nor do its sub-folders. Formats read: {', '.join(FORMATS)}")

@@ -17,7 +17,7 @@ from cuter.errors import ConfigError, CuterError, NotThereError
 from cuter.runs.directory import require_unused
 from cuter.show.pictures import THUMBNAIL, contact_sheet, cut_picture, marked
 from cuter.storage import write_json
-from cuter.stream.images import FORMATS
+from cuter.stream.images import FORMATS, image_suffixes
 from cuter.stream.photos import read_photos
 
 PAGE = 100  # images on a contact sheet
@@ -27,7 +27,7 @@ Progress = Callable[[int, int], None]  # (images done so far, images in all)
 
 def find_images(paths: Sequence[Path]) -> list[Path]:
     """Return the files, and in place of a folder the image files right in it, by name."""
-    suffixes = {suffix for suffix, kind in Image.registered_extensions().items() if kind in FORMATS}
+    suffixes = image_suffixes()
     found = []
     for path in paths:
         inside = [path]

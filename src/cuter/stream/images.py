@@ -83,6 +83,11 @@ def read_images(sources: Iterable[str | Path | bytes | Image.Image], size: int) 
     return torch.stack(images) if images else torch.empty(0, 3, size, size, dtype=torch.uint8)
 
 
+def image_suffixes() -> frozenset[str]:
+    """Return how names of files end that hold an image of a format that is read: '.jpg', '.png' …"""
+    return frozenset(suffix for suffix, kind in Image.registered_extensions().items() if kind in FORMATS)
+
+
 def path_text(path: Path) -> str:
     """Return a path as text that UTF-8 can hold, the same in every locale; bytes that are no text are escaped."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
