@@ -17,11 +17,13 @@ from cuter.cli.demo import demo
 from cuter.cli.explain import explain
 from cuter.cli.methods import methods
 from cuter.cli.paper import paper
+from cuter.cli.predict import predict
 from cuter.cli.pretrain import pretrain
 from cuter.cli.report import report
 from cuter.cli.run import run
 from cuter.cli.settings_options import taking_settings
 from cuter.cli.sweep import sweep
+from cuter.cli.tune_thresholds import tune_thresholds
 from cuter.errors import CuterError
 
 MANUAL = """
@@ -39,6 +41,11 @@ First steps:
     cuter run --dataset voc --data-root VOCdevkit
               --backbone dino-vits16 --tasks 5x4    a real run
     cuter run --resume runs/voc-rs-seed0            go on where it stopped
+    cuter predict runs/voc-rs photos/ --out tags.csv
+                                                    labels of your images
+    cuter tune-thresholds runs/voc-rs --dataset voc
+              --data-root VOCdevkit --out limits.json
+                                                    from which probability on, by class
     cuter methods                                   what --method accepts
     cuter explain memory.prs                        what a part does, and its settings
     cuter report runs/voc-*                         a page that compares runs
@@ -68,7 +75,7 @@ app = typer.Typer(
 app.command(cls=taking_settings("cuter.runs.config:RunConfig"))(run)
 app.command(cls=taking_settings("cuter.runs.config:RunConfig"))(sweep)
 app.command(cls=taking_settings("cuter.pretrain.settings:PretrainSettings"))(pretrain)
-for command in (demo, methods, explain, report, compare, cut, assess, paper):
+for command in (demo, methods, explain, predict, tune_thresholds, report, compare, cut, assess, paper):
     app.command()(command)
 app.add_typer(data.app, name="data")
 
