@@ -18,7 +18,7 @@ from cuter.stream.images import path_text
 
 def tag_table(rows: Sequence[Tagged]) -> FoldedTable:
     """Return a table of images and their labels."""
-    cells = [[path_text(row.path), row.error or _labels(row)] for row in rows]
+    cells = [[path_text(row.path), "unreadable" if row.error else _labels(row)] for row in rows]
     return terminal(plain_table(["image", "labels"], cells, text_columns=2))
 
 
