@@ -135,30 +135,33 @@ def _into_file(learner: Learner, images: ImagePaths, out: Path, asked: Asked, to
 def _onto_stdout(batches: Iterator[list[Tagged]], total: int, draw: Draw | None, show_table: bool) -> TagSummary:
     from cuter.models.tag_files import TagSummary
     from cuter.models.work_file import json_line
-    from cuter.runs.stopping import stop_on_signals
+    from cuter.runs.stopping import Interrupted, stop_on_signals
     from cuter.show.tag_tables import TagProgress, tag_table
 
     summary, few, started = TagSummary(), [], time.monotonic()
     rows_are_seen = sys.stdout.isatty() and not show_table  # and tell by themselves how far it is
-    with TagProgress(Console(quiet=True) if rows_are_seen else console, total) as progress, stop_on_signals() as stop:
-        progress(0)
-        for batch in batches:
-            for row in batch:
-                summary.add(row.error)
-                if draw is not None:
-                    draw(row)
-                if show_table:
-                    few.append(row)
-                else:
-                    typer.echo(json_line(row.as_dict()), nl=False)
-            progress(summary.images)
-            if stop.asked:
-                break
-        was_stopped, stop.signal = stop.asked, None
+    try:
+        with (
+            TagProgress(Console(quiet=True) if rows_are_seen else console, total) as progress,
+            stop_on_signals() as stop,
+        ):
+            progress(0)
+            for batch in batches:
+                for row in batch:
+                    summary.add(row.error)
+                    if draw is not None:
+                        draw(row)
+                    if show_table:
+                        few.append(row)
+                    else:
+                        typer.echo(json_line(row.as_dict()), nl=False)
+                progress(summary.images)
+                if stop.asked:
+                    raise Interrupted
+    except Interrupted:
+        say(f"Stopped after {summary.images:,} images.")
+        raise typer.Exit(130) from None
     summary.tagged, summary.seconds = summary.images, time.monotonic() - started
     if few:
         show(Console(), tag_table(few))
-    if was_stopped:
-        say(f"Stopped after {summary.images:,} images.")
-        raise typer.Exit(130)
     return summary
