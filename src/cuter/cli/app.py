@@ -41,11 +41,9 @@ First steps:
     cuter run --dataset voc --data-root VOCdevkit
               --backbone dino-vits16 --tasks 5x4    a real run
     cuter run --resume runs/voc-rs-seed0            go on where it stopped
-    cuter predict runs/voc-rs photos/ --out tags.csv
-                                                    labels of your images
-    cuter tune-thresholds runs/voc-rs --dataset voc
-              --data-root VOCdevkit --out limits.json
-                                                    from which probability on, by class
+    cuter predict runs/voc photos/ --out tags.csv   labels of your images
+    cuter tune-thresholds runs/voc --dataset voc
+              --data-root VOCdevkit                 from which probability on, by class
     cuter methods                                   what --method accepts
     cuter explain memory.prs                        what a part does, and its settings
     cuter report runs/voc-*                         a page that compares runs
