@@ -3,12 +3,13 @@
 import doctest
 import importlib
 import inspect
+import pkgutil
 
 import pytest
 import torch
 
 import cuter
-from cuter import checks
+from cuter import checks, models
 
 CHECKS = [name for name in checks.__all__ if name.startswith("check_")]
 EXPORTS = ["to_huggingface", "to_onnx"]
@@ -16,6 +17,10 @@ PUBLIC = [
     *(f"cuter.{name}" for name in cuter.__all__),
     *(f"cuter.checks.{name}" for name in CHECKS),
     *(f"cuter.export.{name}" for name in EXPORTS),
+]
+MODULES = [
+    *(f"cuter.models.{module.name}" for module in pkgutil.iter_modules(models.__path__)),
+    "cuter.measure.thresholds",
 ]
 VERBS = ("create", "observe", "predict", "cut", "load")
 
@@ -34,6 +39,11 @@ def test_examples(name: str) -> None:
         said: list[str] = []
         doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(test, out=said.append)
         assert not said, "".join(said)
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_examples_of_a_module(name: str) -> None:
+    assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
 @pytest.mark.parametrize("verb", VERBS)

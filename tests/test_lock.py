@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from cuter.errors import ConfigError, CuterError
-from cuter.lock import claim, locked, owner, write_owner
+from cuter.lock import claim, locked, locked_file, owner, write_owner
 
 
 @pytest.fixture
@@ -62,6 +62,18 @@ def test_a_folder_is_held_by_one_process_and_not_by_its_workers(tmp_path: Path) 
     release.set()
     worker.join()
     assert (tmp_path / ".lock").read_text() == "a file of somebody else with this name"
+
+
+def test_a_file_is_held_by_one_process_and_no_lock_stays(tmp_path: Path) -> None:
+    file = tmp_path / "tags.csv"
+    with locked_file(file):
+        with pytest.raises(ConfigError, match=r"tags\.csv is in use by another process"), locked_file(file):
+            pytest.fail("it was held twice")
+        with locked_file(tmp_path / "other.csv"):
+            assert not file.exists()
+    assert not list(tmp_path.iterdir())
+    with locked_file(file):
+        pass
 
 
 def test_a_claim_has_one_owner_and_ends_with_it(tmp_path: Path) -> None:

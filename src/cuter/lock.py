@@ -6,7 +6,7 @@ The system releases a lock when its holder ends, however that was, so that none 
 import os
 import socket
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -22,13 +22,31 @@ def locked(folder: Path) -> Iterator[None]:
     Raises:
         ConfigError: Another process holds the folder, or it cannot be locked.
     """
+    with _held(folder / ".lock", folder):
+        yield
+
+
+@contextmanager
+def locked_file(file: Path) -> Iterator[None]:
+    """Hold a file that this process is about to write, as `locked` does a folder. No lock stays behind beside it."""
+    lock = file.with_name(f".{file.name}.lock")
+    with _held(lock, file):
+        try:
+            yield
+        finally:
+            with suppress(OSError):  # Windows removes no file that is open
+                lock.unlink()  # while it is held: who opens it later finds another one, and who has it open looks again
+
+
+@contextmanager
+def _held(path: Path, what: Path) -> Iterator[None]:
     try:
-        lock = FileLock(folder / ".lock", fallback_to_soft=False).acquire(blocking=False)
+        lock = FileLock(path, fallback_to_soft=False).acquire(blocking=False)
     except Timeout:
-        raise ConfigError(f"{folder} is in use by another process") from None
+        raise ConfigError(f"{what} is in use by another process") from None
     except OSError as error:
         raise ConfigError(
-            f"{folder} cannot be locked ({error}): choose a folder that can be written, on a file system with locks"
+            f"{what} cannot be locked ({error}): choose a folder that can be written, on a file system with locks"
         ) from None
     with lock:
         yield

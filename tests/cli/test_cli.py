@@ -171,7 +171,7 @@ def test_help_answers_at_once_and_names_every_setting() -> None:
     everything = cuter("run", "--help-all", env={"COLUMNS": "200"}).stdout
     assert all(option_of(name) in everything for name in field_names())
     assert "(default: 2e-05)" in text
-    commands = ("run", "demo", "data", "compare", "cut", "assess", "export", "pretrain")
+    commands = ("run", "demo", "data", "compare", "cut", "assess", "export", "pretrain", "predict", "teach", "tune-thresholds")
     assert all(command in cuter("--help").stdout for command in commands)
 
 

@@ -111,9 +111,9 @@ def test_all_texts_of_a_figure_are_written(install: Install, tmp_path: Path) -> 
 
 
 def test_pillow_writes_with_several_fonts_in_a_line(install: Install) -> None:
-    own = np.asarray(pictures._text("ab"))
+    own = np.asarray(pictures.text_line("ab"))
     install(Abc="猫")
-    mixed = np.asarray(pictures._text("a猫b").convert("L"))
+    mixed = np.asarray(pictures.text_line("a猫b").convert("L"))
     assert mixed.shape[0] == own.shape[0], "the line is no higher"
     assert abs(mixed.shape[1] - own.shape[1] - pictures.TEXT) <= 1, "a letter of the other font is as wide as high"
     square = (mixed < 128).sum(axis=0) == round(0.7 * pictures.TEXT)
@@ -121,4 +121,4 @@ def test_pillow_writes_with_several_fonts_in_a_line(install: Install) -> None:
 
 
 def test_pillow_writes_numbers_where_no_font_has_a_letter() -> None:
-    assert np.array_equal(np.asarray(pictures._text("猫 1")), np.asarray(pictures._text("U+732B 1")))
+    assert np.array_equal(np.asarray(pictures.text_line("猫 1")), np.asarray(pictures.text_line("U+732B 1")))

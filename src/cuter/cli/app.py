@@ -20,6 +20,7 @@ from cuter.cli.forget import forget
 from cuter.cli.methods import methods
 from cuter.cli.models import models
 from cuter.cli.paper import paper
+from cuter.cli.predict import predict
 from cuter.cli.pretrain import pretrain
 from cuter.cli.report import report
 from cuter.cli.run import run
@@ -27,6 +28,7 @@ from cuter.cli.settings_options import taking_settings
 from cuter.cli.show import show
 from cuter.cli.sweep import sweep
 from cuter.cli.teach import teach
+from cuter.cli.tune_thresholds import tune_thresholds
 from cuter.errors import CuterError
 
 MANUAL = """
@@ -44,6 +46,9 @@ First steps:
     cuter run --dataset voc --data-root VOCdevkit
               --backbone dino-vits16 --tasks 5x4    a real run
     cuter run --resume runs/voc-rs-seed0            go on where it stopped
+    cuter predict runs/voc photos/ --out tags.csv   labels of your images
+    cuter tune-thresholds runs/voc --dataset voc
+              --data-root VOCdevkit                 from which probability on, by class
     cuter methods                                   what --method accepts
     cuter explain memory.prs                        what a part does, and its settings
     cuter report runs/voc-*                         a page that compares runs
@@ -82,7 +87,7 @@ app.command(cls=taking_settings("cuter.runs.config:RunConfig"))(run)
 app.command(cls=taking_settings("cuter.runs.config:RunConfig"))(sweep)
 app.command(cls=taking_settings("cuter.pretrain.settings:PretrainSettings"))(pretrain)
 app.command(cls=taking_settings("cuter.models.teaching:TeachConfig"))(teach)
-for command in (export, models, show, forget, demo, methods, explain, report, compare, cut, assess, paper):
+for command in (predict, tune_thresholds, export, models, show, forget, demo, methods, explain, report, compare, cut, assess, paper):
     app.command()(command)
 app.add_typer(data.app, name="data")
 

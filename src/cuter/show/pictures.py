@@ -46,9 +46,9 @@ def colour_of(one: Cutout) -> Colour:
 def cut_picture(image: Image.Image, regions: Sequence[Cutout], name: str) -> Image.Image:
     """Show a photo with its regions, and beside it for each round the eigenvector and the crop."""
     photo = marked(image, regions, (SHOWN, SHOWN))
-    cell = (SHOWN // 2, max((photo.height - GAP - _line_height()) // 2, SHOWN // 6))
+    cell = (SHOWN // 2, max((photo.height - GAP - line_height()) // 2, SHOWN // 6))
     left = _captioned(photo, name, width=max(photo.width, SHOWN // 3))
-    return _framed(_beside([left, *(_round_column(image, one, cell) for one in regions)]))
+    return _framed(beside([left, *(_round_column(image, one, cell) for one in regions)]))
 
 
 def _round_column(image: Image.Image, one: Cutout, cell: tuple[int, int]) -> Image.Image:
@@ -56,10 +56,10 @@ def _round_column(image: Image.Image, one: Cutout, cell: tuple[int, int]) -> Ima
     patches = eigenvector_colours(one.vector).resize(size, Image.Resampling.NEAREST)
     vector = _captioned(patches, f"eigenvector {one.number}", colour_of(one))
     if not one.found:
-        return _below([vector, _text("nothing found", colour_of(one))])
+        return below([vector, text_line("nothing found", colour_of(one))])
     crop = image.crop(one.box)
     caption = f"crop {one.number}: {crop.width} × {crop.height}"
-    return _below([vector, _captioned(crop.resize(fitted_size(crop.size, size)), caption, colour_of(one))])
+    return below([vector, _captioned(crop.resize(fitted_size(crop.size, size)), caption, colour_of(one))])
 
 
 def marked(
@@ -80,12 +80,14 @@ def marked(
     draw = ImageDraw.Draw(shown)
     scale = (shown.width / image.width, shown.height / image.height)
     for one in reversed(found):  # the first round lies on top
-        _outline(draw, _scaled(one.box, scale), colour_of(one))
+        outline(draw, scaled(one.box, scale), colour_of(one))
     for truth in truths:
-        _dashed(draw, _scaled(truth, scale))
+        _dashed(draw, scaled(truth, scale))
     taken: list[Box] = []
     for one in found if details else ():
-        taken.append(_label(shown, _scaled(one.box, scale), f"{one.number} · {one.score:.2f}", colour_of(one), taken))
+        taken.append(
+            write_label(shown, scaled(one.box, scale), f"{one.number} · {one.score:.2f}", colour_of(one), taken)
+        )
     return shown
 
 
@@ -120,18 +122,18 @@ def contact_sheet(
     """Lay out thumbnails with their captions in a grid, under a title and the meaning of the colours."""
     columns = max(1, round(math.sqrt(1.3 * len(cells))))
     tiles = [_centred(_captioned(image, caption, width=THUMBNAIL[0])) for image, caption in cells]
-    grid = _below([_beside(tiles[start : start + columns]) for start in range(0, len(tiles), columns)])
+    grid = below([beside(tiles[start : start + columns]) for start in range(0, len(tiles), columns)])
     legend = [_legend(max_regions, truths)] if max_regions or truths else []
-    return _framed(_below([_text(title), *legend, grid]))
+    return _framed(below([text_line(title), *legend, grid]))
 
 
 def _legend(max_regions: int, truths: bool) -> Image.Image:
-    entries = [_text(f"region {turn + 1}", COLOURS[turn % len(COLOURS)]) for turn in range(max_regions)]
+    entries = [text_line(f"region {turn + 1}", COLOURS[turn % len(COLOURS)]) for turn in range(max_regions)]
     if truths:
-        swatch = Image.new("RGB", (36, _line_height()), FAINT)
-        _dashed(ImageDraw.Draw(swatch), (2, 3, 34, _line_height() - 3))
-        entries.append(_beside([swatch, _text("true box")], gap=6))
-    return _beside(entries)
+        swatch = Image.new("RGB", (36, line_height()), FAINT)
+        _dashed(ImageDraw.Draw(swatch), (2, 3, 34, line_height() - 3))
+        entries.append(beside([swatch, text_line("true box")], gap=6))
+    return beside(entries)
 
 
 def fitted_size(size: tuple[int, int], within: tuple[int, int]) -> tuple[int, int]:
@@ -140,13 +142,14 @@ def fitted_size(size: tuple[int, int], within: tuple[int, int]) -> tuple[int, in
     return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
 
 
-def _scaled(box: Box, scale: tuple[float, float]) -> Box:
+def scaled(box: Box, scale: tuple[float, float]) -> Box:
     """Return the corner pixels of a box, both inside it, as Pillow takes them."""
     x1, y1 = round(box[0] * scale[0]), round(box[1] * scale[1])
     return x1, y1, max(x1, round(box[2] * scale[0]) - 1), max(y1, round(box[3] * scale[1]) - 1)
 
 
-def _outline(draw: ImageDraw.ImageDraw, corners: Box, colour: Colour) -> None:
+def outline(draw: ImageDraw.ImageDraw, corners: Box, colour: Colour) -> None:
+    """Draw the edge of a box."""
     x1, y1, x2, y2 = corners
     around = (x1 - 1, y1 - 1, x2 + 1, y2 + 1)  # a dark edge on both sides, so that it shows on any background
     draw.rectangle(around, outline=INK, width=LINE + 2)
@@ -170,10 +173,11 @@ def _dashes(start: float, stop: float, on: int = 6, off: int = 3) -> Iterator[tu
         start += on + off
 
 
-def _label(image: Image.Image, corners: Box, text: str, colour: Colour, taken: Sequence[Box]) -> Box:
-    """Write on a ground of the box's colour, in the first corner of the box that is free."""
+def write_label(image: Image.Image, corners: Box, text: str, colour: Colour, taken: Sequence[Box]) -> Box:
+    """Write on a ground of the box's colour, in the first corner of the box that is free; return the place."""
     x1, y1, x2, y2 = corners
-    width, height = math.ceil(_font().getlength(text)) + 10, _line_height() + 2
+    text = _shortened(writable(text), image.width - 10)
+    width, height = math.ceil(_length(text)) + 10, line_height() + 2
     right, bottom = image.width - width, image.height - height
     spots = [(x1, y1), (x2 - width, y1), (x1, y2 - height), (x2 - width, y2 - height)]
     inside = [(max(min(x, right), 0), max(min(y, bottom), 0)) for x, y in spots]
@@ -181,7 +185,7 @@ def _label(image: Image.Image, corners: Box, text: str, colour: Colour, taken: S
     place = first_free(places, taken) or places[0]
     draw = ImageDraw.Draw(image)
     draw.rectangle(place, fill=colour)
-    draw.text((place[0] + 5, place[1] + 1), text, fill=INK, font=_font())
+    _write(draw, place[0] + 5, place[1] + 1, text)
     return place
 
 
@@ -212,17 +216,18 @@ def _write(draw: ImageDraw.ImageDraw, left: float, top: float, text: str) -> Non
         left += _font(file).getlength(part)
 
 
-def _line_height() -> int:
+def line_height() -> int:
+    """Return the height of a line of text in pixels."""
     return sum(_font().getmetrics())
 
 
-def _text(text: str, mark: Colour | None = None, width: int | None = None) -> Image.Image:
+def text_line(text: str, mark: Colour | None = None, width: int | None = None) -> Image.Image:
     """Return a line of text, after a square of colour if asked for, shortened in its middle to fit a width."""
     indent = 0 if mark is None else TEXT + 6
     text = writable(text)
     if width is not None:
         text = _shortened(text, width - indent)
-    line = Image.new("RGB", (indent + math.ceil(_length(text)) + 1, _line_height()), PAPER)
+    line = Image.new("RGB", (indent + math.ceil(_length(text)) + 1, line_height()), PAPER)
     draw = ImageDraw.Draw(line)
     if mark is not None:
         top = (line.height - TEXT) // 2
@@ -241,21 +246,23 @@ def _shortened(text: str, width: float) -> str:
 
 
 def _captioned(image: Image.Image, text: str, mark: Colour | None = None, width: int | None = None) -> Image.Image:
-    return _below([_text(text, mark, width), image], gap=4)
+    return below([text_line(text, mark, width), image], gap=4)
 
 
 def _centred(tile: Image.Image) -> Image.Image:
     """Put a thumbnail with its caption on a ground of one size for all."""
-    ground = Image.new("RGB", (THUMBNAIL[0], THUMBNAIL[1] + _line_height() + 4), PAPER)
+    ground = Image.new("RGB", (THUMBNAIL[0], THUMBNAIL[1] + line_height() + 4), PAPER)
     ground.paste(tile, ((ground.width - tile.width) // 2, 0))
     return ground
 
 
-def _beside(images: Sequence[Image.Image], gap: int = GAP) -> Image.Image:
+def beside(images: Sequence[Image.Image], gap: int = GAP) -> Image.Image:
+    """Put images beside each other on white."""
     return _joined(images, gap, across=True)
 
 
-def _below(images: Sequence[Image.Image], gap: int = GAP) -> Image.Image:
+def below(images: Sequence[Image.Image], gap: int = GAP) -> Image.Image:
+    """Put images below each other on white."""
     return _joined(images, gap, across=False)
 
 

@@ -2,8 +2,9 @@
 
 import functools
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Generic, TypeVar
 
 import torch
@@ -77,12 +78,20 @@ def decode_batches(
     At most `workers` processes decode ahead, no more than there are batches. An image for which `read` raises
     `DataError` is left out of its batch, and the reason is given.
     """
+    rest = islice(batches, start, None)
+    yield from decode_ahead(rest, read, image_size, workers=min(workers, len(batches) - start))
+
+
+def decode_ahead(
+    batches: Iterable[Sequence[Source]], read: Callable[[Source], Tensor], image_size: int, *, workers: int = 1
+) -> Iterator[Decoded]:
+    """Yield batches as `decode_batches` does, of any number: only those that are begun are asked for."""
     yield from torch.utils.data.DataLoader(
-        _Decoder(batches, read, image_size),
+        _Decoder(read, image_size),
         batch_size=None,
-        sampler=range(start, len(batches)),
-        num_workers=(processes := min(workers, len(batches) - start)),
-        prefetch_factor=4 if processes else None,
+        sampler=batches,
+        num_workers=workers,
+        prefetch_factor=4 if workers else None,
         worker_init_fn=_leave_signals_to_the_parent,
     )
 
@@ -98,20 +107,16 @@ def _label(visits: Sequence[StreamSample], images: Tensor, names: tuple[str, ...
 
 
 class _Decoder(torch.utils.data.Dataset[Decoded], Generic[Source]):
-    """Item i is batch i."""
+    """Gives the images of a batch; what a loader calls an index are the sources themselves."""
 
-    def __init__(self, batches: Sequence[Sequence[Source]], read: Callable[[Source], Tensor], image_size: int):
-        self.batches = batches
+    def __init__(self, read: Callable[[Source], Tensor], image_size: int):
         self.read = read
         self.image_size = image_size
 
-    def __len__(self) -> int:
-        return len(self.batches)
-
-    def __getitem__(self, index: int) -> Decoded:
+    def __getitem__(self, sources: Sequence[Source]) -> Decoded:
         images: list[Tensor] = []
         failures: dict[int, str] = {}
-        for place, source in enumerate(self.batches[index]):
+        for place, source in enumerate(sources):
             try:
                 images.append(self.read(source))
             except DataError as error:
