@@ -14,6 +14,7 @@ from cuter.cli.common import console
 from cuter.cli.compare import compare
 from cuter.cli.cut import cut
 from cuter.cli.demo import demo
+from cuter.cli.evaluate import evaluate
 from cuter.cli.explain import explain
 from cuter.cli.methods import methods
 from cuter.cli.paper import paper
@@ -43,6 +44,8 @@ First steps:
     cuter explain memory.prs                        what a part does, and its settings
     cuter report runs/voc-*                         a page that compares runs
     cuter compare runs/voc-rs runs/voc-cuter        how runs differ
+    cuter evaluate runs/voc-rs --dataset voc
+              --data-root VOCdevkit                 a model on labelled images: figures, mistakes
     cuter cut photo.jpg --backbone dino-vits16      what is cut out of an image
     cuter assess --backbone dino-vits16 --backbone mae-vitb16
               --dataset voc --data-root VOCdevkit   which backbone cuts best
@@ -68,7 +71,7 @@ app = typer.Typer(
 app.command(cls=taking_settings("cuter.runs.config:RunConfig"))(run)
 app.command(cls=taking_settings("cuter.runs.config:RunConfig"))(sweep)
 app.command(cls=taking_settings("cuter.pretrain.settings:PretrainSettings"))(pretrain)
-for command in (demo, methods, explain, report, compare, cut, assess, paper):
+for command in (demo, methods, explain, report, compare, evaluate, cut, assess, paper):
     app.command()(command)
 app.add_typer(data.app, name="data")
 

@@ -144,7 +144,6 @@ def _binned(
     """Return for each bin the number of pairs, the sum of their probabilities, and how many are present."""
     inner_edges = np.linspace(0, 1, BINS + 1)[1:-1]
     places = np.searchsorted(inner_edges, said)
-    counts, totals, positives = (
-        np.bincount(places, weights, minlength=BINS) for weights in (None, said.astype(np.float64), present)
-    )
+    counts = np.bincount(places, minlength=BINS).astype(np.int64)
+    totals, positives = (np.bincount(places, weights, BINS).astype(np.float64) for weights in (said, present))
     return counts, totals, positives
