@@ -10,8 +10,8 @@ or, training a run of its own first, in RUNS/DATASET-METHOD:
 Of each finished run the learner scores test images; then probabilities are made of the scores in every way: not at all,
 by the closed form of the loss, by the line that comes with a learner, and by lines fitted to some training images that
 the run did not show to it, or to what its memory holds. Held-back images are drawn anew `--draws` times, and figures
-are means over the draws. CF1 (mean of per-class F1) and OF1 are at a threshold of 0.5, those of raw scores also at the
-0.8 of papers. All rows are measured on the same test images, and no image of a fit is among them.
+are means over the draws. CF1 is the mean of per-class F1; 0.8 is the threshold of papers, for raw scores alone.
+All rows are measured on the same test images, and no image of a fit is among them.
 """
 
 import argparse
@@ -34,7 +34,7 @@ from cuter.measure.calibration import (
     class_calibration_errors,
     reliability_bins,
 )
-from cuter.measure.metrics import multilabel_scores
+from cuter.measure.metrics import f1_figures, multilabel_scores
 from cuter.runs.config import RunConfig, load_saved_config
 from cuter.runs.run import start
 from cuter.show.run_display import RunDisplay
@@ -43,7 +43,9 @@ from cuter.stream.samples import Sample, pick
 from cuter.stream.tasks import StreamSample, in_batches
 
 HELD_BACK = (30, 100, 300)
-HEAD = ("run", "probabilities", "ECE", "class-wise", "Brier", "mAP", "CF1", "OF1", "CF1 at 0.8", "OF1 at 0.8")
+THRESHOLDS = (0.5, 0.3, 0.8)  # the last is that of papers, for raw scores alone
+F1 = tuple(f"{name} at {threshold}" for threshold in THRESHOLDS for name in ("CF1", "OF1"))
+HEAD = ("run", "probabilities", "ECE", "class-wise", "Brier", "mAP", *F1)
 BATCH = 64
 
 Truth = tuple[Tensor, Tensor]  # bool (images, classes): labels and known
@@ -82,12 +84,13 @@ def look_at_memory(learner: Learner, unknown: str) -> tuple[Tensor, Truth]:
 
 def figures(probabilities: Tensor, truth: Truth) -> list[float]:
     """Return the columns of the table, in percent."""
-    metrics = multilabel_scores(probabilities, *truth)
+    labels, known = (one.numpy() for one in truth)
     by_class = [error for error in class_calibration_errors(probabilities, *truth) if error is not None]
     pooled, squared = calibration_error(probabilities, *truth), brier_score(probabilities, *truth)
-    shown = ("map", "cf1_mean@0.5", "of1@0.5", "cf1_mean@0.8", "of1@0.8")
-    errors = (pooled or 0.0, sum(by_class) / len(by_class), squared or 0.0)
-    return [*(100 * error for error in errors), *(metrics[name] or 0.0 for name in shown)]
+    errors = [100 * (error or 0.0) for error in (pooled, sum(by_class) / len(by_class), squared)]
+    decided = [f1_figures(known & (probabilities.numpy() > threshold), labels) for threshold in THRESHOLDS]
+    pairs = [found[name] or 0.0 for found in decided for name in ("cf1_mean", "of1")]
+    return [*errors, multilabel_scores(probabilities, *truth)["map"] or 0.0, *pairs]
 
 
 def ways(
@@ -131,36 +134,39 @@ def measure(folder: Path, given: Any) -> dict[str, tuple[list[float], tuple[Bin,
     for way, drawn in ways(learner, held_back, scores):
         values = torch.tensor([figures(probabilities, truth) for probabilities in drawn]).mean(dim=0).tolist()
         found[way] = values, reliability_bins(drawn[0], *truth)
-        of_papers = 2 if way == "raw score" else 0  # 0.8 is the threshold that papers use for raw scores
-        cells = [f"{value:.2f}" for value in values[: len(values) - 2 + of_papers]] + ["–"] * (2 - of_papers)
+        cells = [f"{value:.2f}" for value in values]
+        if way != "raw score":
+            cells[-2:] = ["–", "–"]
         print(f"| {name} | {way} | {' | '.join(cells)} |", flush=True)
     return found
 
 
 def draw(found: dict[str, dict[str, tuple[list[float], tuple[Bin, ...]]]], file: Path) -> None:
-    """Draw a reliability diagram for each run."""
+    """Draw a reliability diagram for each run, three in a row, and their legend in the place behind the last."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-    from cuter.show.style import BLUE, DARK, GREEN, GREY, SMALL, VERMILION, new_figure, tidy
+    from cuter.show.style import BLUE, GREEN, GREY, MEDIUM, VERMILION, new_figure, tidy
 
     shown = {
-        "raw score": (VERMILION, "s", "raw score"),
-        "unfitted line": (GREEN, "^", "unfitted line"),
-        f"line per class, {HELD_BACK[-1]} images": (BLUE, "o", f"fitted on {HELD_BACK[-1]} images"),
+        "raw score": (VERMILION, "s"),
+        "unfitted line": (GREEN, "^"),
+        f"line per class, {HELD_BACK[-1]} images": (BLUE, "o"),
     }
-    figure = new_figure(3.1 * len(found), 3.4, dpi=150)
+    rows = len(found) // 3 + 1
+    figure = new_figure(9, 3.3 * rows, dpi=110)
     FigureCanvasAgg(figure)
-    panels = figure.subplots(1, len(found), sharey=True, squeeze=False)[0]
+    *panels, last = figure.subplots(rows, 3).flat[: len(found) + 1]
     for axes, (name, ways_found) in zip(panels, found.items(), strict=True):
         axes.plot([0, 1], [0, 1], color=GREY, linewidth=1, linestyle="--", zorder=1)
-        for way, (colour, marker, label) in shown.items():
-            values, bins = ways_found[way]
-            points = [(one.probability, one.frequency) for one in bins if one.count]
-            look_of = {"color": colour, "marker": marker, "markersize": 4, "linewidth": 1.4}
-            axes.plot(*zip(*points, strict=True), label=f"{label}: ECE {values[0]:.1f}", **look_of)
-        tidy(axes, name, "mean probability in a bin", "share that shows the class" if axes is panels[0] else "")
+        for way, (colour, marker) in shown.items():
+            points = [(one.probability, one.frequency) for one in ways_found[way][1] if one.count]
+            axes.plot(*zip(*points, strict=True), color=colour, marker=marker, markersize=4, linewidth=1.4, label=way)
+        errors = " → ".join(f"{ways_found[way][0][0]:.1f}" for way in shown)
+        tidy(axes, f"{name}\nECE {errors}", "mean probability in a bin", "share that shows the class")
         axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-        axes.legend(loc="upper left", fontsize=SMALL, frameon=False, labelcolor=DARK, handlelength=1.6)
+    last.legend(*panels[0].get_legend_handles_labels(), loc="center left", fontsize=MEDIUM, frameon=False)
+    for axes in figure.axes[len(found) :]:
+        axes.axis("off")
     figure.savefig(file, facecolor="white")
 
 

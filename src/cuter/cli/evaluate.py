@@ -65,9 +65,8 @@ def evaluate(
         from cuter.models.threshold_file import read_thresholds
         from cuter.settings import import_modules
         from cuter.show.assess import draw
-        from cuter.show.evaluation_folder import evaluation_record, require_replaceable, write_evaluation
-        from cuter.show.evaluation_tables import evaluation_terminal, notes
-        from cuter.show.suite_folder import stamp
+        from cuter.show.evaluation_folder import describe, evaluation_record, require_replaceable, write_evaluation
+        from cuter.show.evaluation_tables import evaluation_terminal
         from cuter.stream.datasets import load_dataset
 
         import_modules(imports or [])
@@ -87,25 +86,12 @@ def evaluate(
             workers=1,
             progress=progress,
         )
-    facts = {
-        "model": str(model),
-        "method": learner.settings.method,
-        "calibrated_on": learner.calibration.images,
-        "dataset": found.name,
-        "split": split,
-        "limit": limit,
-        "regions": regions or learner.settings.predictor.kind == "regions",
-        "thresholds": thresholds and str(thresholds),
-    }
-    record = {
-        "title": f"{model.resolve().name} on {found.name} {split}",
-        "shared": [f"method {learner.settings.method}", f"backbone {learner.backbone.name}"],
-        "facts": facts,
-        **stamp(shlex.join(["cuter", *sys.argv[1:]])),
-    }
+    file = str(thresholds) if thresholds is not None else None
+    data = {"dataset": found.name, "split": split, "limit": limit, "regions": regions, "thresholds": file}
+    record = describe(model, learner, data, shlex.join(["cuter", *sys.argv[1:]]))
     if out is not None:
         write_evaluation(out, result, record, {sample.id: sample.path for sample in samples})
-    show(console, *evaluation_terminal(result), *notes(result))
+    show(console, *evaluation_terminal(result))
     for one in result.unreadable:
         say(f"unreadable: {one.reason}")
     if out is not None:

@@ -7,13 +7,35 @@ from pathlib import Path
 from typing import Any
 
 from cuter.errors import ConfigError, CuterError
+from cuter.learn.learner import Learner
 from cuter.models.evaluation import Evaluation
+from cuter.show.cutting import short_name
 from cuter.show.evaluation_page import evaluation_page
 from cuter.show.evaluation_tables import evaluation_csv, evaluation_markdown
-from cuter.show.suite_folder import made_by
+from cuter.show.suite_folder import made_by, stamp
 from cuter.storage import replacing, write_json, write_text
 
 FILES = ("evaluation.json", "evaluation.html", "table.csv", "table.md")
+
+
+def describe(model: Path, learner: Learner, data: Mapping[str, Any], command: str) -> dict[str, Any]:
+    """Return how an evaluation is made.
+
+    Args:
+        model: Folder of the learner.
+        learner: The learner.
+        data: What it is evaluated on, and how: dataset, split, limit, regions, thresholds.
+        command: What was typed.
+    """
+    settings = learner.settings
+    facts = {"model": str(model), "method": settings.method, "calibrated_on": learner.calibration.images, **data}
+    facts["regions"] = data["regions"] or settings.predictor.kind == "regions"
+    return {
+        "title": f"{model.resolve().name} on {data['dataset']} {data['split']}",
+        "shared": [f"method {settings.method}", f"backbone {short_name(learner.backbone.name)}"],
+        "facts": facts,
+        **stamp(command),
+    }
 
 
 def require_replaceable(folder: Path) -> None:
@@ -28,7 +50,7 @@ def write_evaluation(folder: Path, found: Evaluation, record: Mapping[str, Any],
     Args:
         folder: Where to.
         found: What was found.
-        record: How it was made, as for `evaluation_page`.
+        record: How it was made, as `describe` returns it.
         paths: Files of the images by id.
 
     Raises:

@@ -9,7 +9,7 @@ from typing import Any
 
 from cuter.errors import DataError
 from cuter.measure.calibration import Bin
-from cuter.models.evaluation import Evaluation, Mistake
+from cuter.models.evaluation import NATURAL, Evaluation, Mistake
 from cuter.show import charts
 from cuter.show import evaluation_tables as tables
 from cuter.show.page_shell import Section, fill_page
@@ -24,6 +24,10 @@ WITHIN = (320, 240)  # pixels of a picture
 CLASSES = (
     "In percent, lowest average precision first. Positives: images that show the class; known: images that somebody "
     "looked for it in. Precision, recall and F1 are at the threshold."
+)
+PANELS = (
+    ("What is true", "percent of the images in a bin that show the class", reliability_chart),
+    ("How often it is said", "percent of all pairs of image and class; the axis is logarithmic", count_chart),
 )
 RAW, CALIBRATED = "raw score", "calibrated probability"
 
@@ -50,13 +54,16 @@ def evaluation_page(found: Evaluation, record: Mapping[str, Any], paths: Mapping
 
     Args:
         found: What was found.
-        record: How it was made: title, command, date, version, facts by name, and those that stand under the title.
+        record: How it was made, as `describe` of evaluation_folder returns it.
         paths: Files of the images by id; of a mistake without one there is no picture.
     """
-    figures = tables.figure_table(found)
-    classes = tables.class_table(found)
-    shown = {"table": figures, "label": "Figures", "class": "", "explanation": figures.caption}
-    by_class = {"table": classes, "label": "Classes", "class": "summary", "notes": ()}
+    shown = {
+        "table": tables.figure_table(found),
+        "label": "Figures",
+        "class": "",
+        "explanation": tables.explanation(found),
+    }
+    by_class = {"table": tables.class_table(found), "label": "Classes", "class": "summary", "notes": ()}
     by_class |= {"explanation": CLASSES}
     sections = [
         Section("figures", "Figures", "Figures", shown | {"notes": tables.notes(found)}, "table"),
@@ -89,10 +96,13 @@ def _reliability(found: Evaluation) -> dict[str, Any]:
         Reliability(RAW, found.raw_reliability, number(found["ece_raw"], 2), colour=1, shape=1, dash=1),
         Reliability(CALIBRATED, found.reliability, number(found["ece"], 2), colour=0, shape=0, dash=0),
     ]
-    drawn = {"What was said, and what is true": reliability_chart, "How often it was said": count_chart}
     panels = [
-        {"heading": heading, "chart": charts.Chart(*(draw(kinds, width, heading) for width in (HALF, charts.NARROW)))}
-        for heading, draw in drawn.items()
+        {
+            "heading": heading,
+            "meaning": meaning,
+            "chart": charts.Chart(*(draw(kinds, width, heading) for width in (HALF, charts.NARROW))),
+        }
+        for heading, meaning, draw in PANELS
     ]
     return {"kinds": kinds, "panels": panels, "table": _bin_table(found)}
 
@@ -115,14 +125,12 @@ def _mistakes(found: Evaluation, paths: Mapping[str, Path]) -> list[dict[str, An
     return [
         {
             "heading": "Seen, but not there",
-            "meaning": "the highest probabilities of classes that an image does not show",
-            "truth": "shows",
+            "meaning": "the highest probabilities of classes that an image does not show, or is not labelled with",
             "pictures": _pictures(found.false_positives, paths),
         },
         {
             "heading": "There, but not seen",
             "meaning": "the lowest probabilities of classes that an image shows",
-            "truth": "shows",
             "pictures": _pictures(found.missed, paths),
         },
     ]
@@ -147,6 +155,16 @@ def _percent(probability: float) -> str:
 
 
 def _made(found: Evaluation, record: Mapping[str, Any]) -> dict[str, Any]:
-    facts = plain_table(["", "value"], [[name, str(value)] for name, value in record["facts"].items()], text_columns=2)
+    given = record["facts"]
+    images = "all images" if given["limit"] is None else f"a draw of {given['limit']:,} images"
+    fitted_on = given["calibrated_on"]
+    rows = {
+        "model": f"{given['model']}, method {given['method']}",
+        "data": f"{given['dataset']}, {given['split']} split, {images}",
+        "looked at": "whole images and regions" if given["regions"] else "whole images",
+        "calibration": f"fitted to {fitted_on:,} images" if fitted_on else "never fitted: the line of the loss",
+        "thresholds": given["thresholds"] or f"{NATURAL} for all classes",
+    }
+    facts = plain_table(["", "what was evaluated"], rows.items(), text_columns=2, keeps_names=True)
     told = {name: record[name] for name in ("date", "version", "command")}
     return told | {"facts": facts, "notes": tables.notes(found), "unreadable": [one.reason for one in found.unreadable]}

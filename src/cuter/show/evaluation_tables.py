@@ -7,6 +7,8 @@ import io
 from collections.abc import Sequence
 from dataclasses import astuple, fields
 
+from rich.text import Text
+
 from cuter.models.evaluation import FIGURES, NATURAL, ClassFigures, Evaluation
 from cuter.show.narrow import FoldedTable
 from cuter.show.table import Table, markdown, number, plain_table, terminal
@@ -14,11 +16,11 @@ from cuter.show.table import Table, markdown, number, plain_table, terminal
 # A row of the table: its name, the figure of raw scores, and that of probabilities.
 ROWS = (
     ("mAP", "map", "map"),
-    ("CF1, mean of per-class F1", "cf1_mean@0.8", "cf1_mean"),
+    ("CF1", "cf1_mean@0.8", "cf1_mean"),
     ("CF1, harmonic", "cf1_harmonic@0.8", "cf1_harmonic"),
     ("OF1", "of1@0.8", "of1"),
-    ("ECE, classes pooled", "ece_raw", "ece"),
-    ("ECE, mean over classes", "class_ece_raw", "class_ece"),
+    ("ECE, pooled", "ece_raw", "ece"),
+    ("ECE, by class", "class_ece_raw", "class_ece"),
     ("Brier score × 100", "brier_raw", "brier"),
 )
 CLASS_HEAD = ("class", "positives", "known", "AP", "threshold", "precision", "recall", "F1", "ECE")
@@ -27,7 +29,7 @@ CLASS_HEAD = ("class", "positives", "known", "AP", "threshold", "precision", "re
 def figure_table(found: Evaluation) -> Table:
     """Return the figures: a row each, raw scores beside calibrated probabilities."""
     rows = [[name, _figure(found, raw), _figure(found, calibrated)] for name, raw, calibrated in ROWS]
-    return plain_table(["", "raw score", "calibrated"], rows, caption=explanation(found), keeps_names=True)
+    return plain_table(["", "raw score", "calibrated"], rows, keeps_names=True)
 
 
 def class_table(found: Evaluation) -> Table:
@@ -56,8 +58,10 @@ def explanation(found: Evaluation) -> str:
     """Return how to read the figures."""
     return (
         f"In percent. CF1 and OF1: raw scores above 0.8, as in papers; probabilities above {threshold_text(found)}. "
+        "CF1: mean of per-class F1, or harmonic mean of mean precision and mean recall. "
         "mAP: classes without a positive are left out; calibration does not change the order of images. "
-        "ECE: how far probability and observed share differ, over 15 bins. ECE and Brier score: the lower, the better."
+        "ECE: how far probability and observed share differ, in 15 bins over all classes, or by class and averaged. "
+        "ECE and Brier score: the lower, the better."
     )
 
 
@@ -79,9 +83,10 @@ def notes(found: Evaluation) -> list[str]:
     return said
 
 
-def evaluation_terminal(found: Evaluation) -> list[FoldedTable]:
-    """Return both tables for a terminal."""
-    return [terminal(class_table(found)), terminal(figure_table(found))]
+def evaluation_terminal(found: Evaluation) -> list[FoldedTable | Text]:
+    """Return both tables for a terminal, and below them how to read them and what took no part."""
+    tables = [terminal(class_table(found)), terminal(figure_table(found))]
+    return [*tables, Text(explanation(found), style="table.caption"), *map(Text, notes(found))]
 
 
 def evaluation_markdown(found: Evaluation, title: str) -> str:

@@ -11,8 +11,6 @@ from markupsafe import Markup
 from cuter.measure.calibration import Bin
 from cuter.show.charts import COLOUR, DASHES, MARKER, MARKERS, TEXT, new_axes, to_svg
 
-MARGINS = {"left": 58, "right": 14, "top": 14, "bottom": 46}  # pixels
-
 
 @dataclass(frozen=True)
 class Reliability:
@@ -28,31 +26,27 @@ class Reliability:
 
 def reliability_chart(kinds: Sequence[Reliability], width: float, label: str) -> Markup:
     """Draw the observed share over the mean probability of each bin; on the diagonal both agree."""
-    axes = new_axes(width, width * 0.86, **MARGINS)
-    axes.set(xlim=(0, 100), ylim=(0, 100), xticks=range(0, 101, 20), yticks=range(0, 101, 20))
-    axes.grid(color=COLOUR["rule"], linewidth=1, clip_on=False)
+    axes = _axes(width)
+    axes.set(ylim=(0, 100), yticks=range(0, 101, 20))
     axes.plot([0, 100], [0, 100], color=COLOUR["muted"], linewidth=1, linestyle=DASHES[1])
-    _name_axes(axes, "probability, percent", "images that show the class, percent")
     titles = {}
     for number, kind in enumerate(kinds):
-        filled = [
-            (100 * (one.probability or 0), 100 * (one.frequency or 0), one.count) for one in kind.bins if one.count
-        ]
+        filled = [one for one in kind.bins if one.count]
+        points = [(100 * (one.probability or 0), 100 * (one.frequency or 0)) for one in filled]
         titles[f"kind-{number}"] = [
-            f"{kind.name} {said:.1f} %: observed {seen:.1f} % of {count:,}" for said, seen, count in filled
+            f"{kind.name} {said:.1f} %: observed {seen:.1f} % of {one.count:,}"
+            for one, (said, seen) in zip(filled, points, strict=True)
         ]
-        _line(axes, kind, [(said, seen) for said, seen, _ in filled], number)
+        _line(axes, kind, points, number)
     return to_svg(axes.figure, label, titles)
 
 
 def count_chart(kinds: Sequence[Reliability], width: float, label: str) -> Markup:
     """Draw the share of all pairs of image and class that fall into each bin, on a logarithmic axis."""
-    axes = new_axes(width, width * 0.86, **MARGINS)
-    axes.set(xlim=(0, 100), xticks=range(0, 101, 20), yscale="log", ylim=(0.01, 100))
+    axes = _axes(width)
+    axes.set(yscale="log", ylim=(0.01, 100))
     axes.set_yticks([0.01, 0.1, 1, 10, 100], ["0.01", "0.1", "1", "10", "100"])
     axes.minorticks_off()
-    axes.grid(color=COLOUR["rule"], linewidth=1, clip_on=False)
-    _name_axes(axes, "probability, percent", "share of all predictions, percent")
     titles = {}
     for number, kind in enumerate(kinds):
         total = sum(one.count for one in kind.bins)
@@ -65,9 +59,13 @@ def count_chart(kinds: Sequence[Reliability], width: float, label: str) -> Marku
     return to_svg(axes.figure, label, titles)
 
 
-def _name_axes(axes: Any, below: str, beside: str) -> None:
-    axes.set_xlabel(below, fontsize=TEXT - 1, color=COLOUR["muted"])
-    axes.set_ylabel(beside, fontsize=TEXT - 1, color=COLOUR["muted"])
+def _axes(width: float) -> Any:
+    """Return axes whose horizontal one is the probability; what the other shows is the heading of the chart."""
+    axes = new_axes(width, width * 0.82, left=40, right=14, top=14, bottom=44)
+    axes.set(xlim=(0, 100), xticks=range(0, 101, 20))
+    axes.grid(color=COLOUR["rule"], linewidth=1, clip_on=False)
+    axes.set_xlabel("probability, percent", fontsize=TEXT - 1, color=COLOUR["muted"])
+    return axes
 
 
 def _line(axes: Any, kind: Reliability, points: Sequence[tuple[float, float]], number: int) -> None:
