@@ -1,4 +1,4 @@
-"""Pages of runs and of evaluations in a real browser: whole, usable by keyboard, readable in light, dark, on a phone."""
+"""Pages in a real browser, of runs and evaluations: whole, usable by keyboard, readable in light, dark, on a phone."""
 
 import itertools
 import json
@@ -44,7 +44,7 @@ return texts.map(node => {
 """
 
 
-PICTURES = {"report": 20, "evaluation": 8}  # at least
+PICTURES = {"report": 20, "evaluation": 4}  # there are more
 SECTIONS = {"report": 9, "evaluation": 5}
 
 
