@@ -90,8 +90,8 @@ def test_unreadable_images_and_strange_classes_are_named(command: list[object], 
     assert found["images"] == 11
     assert (found["unknown_classes"], found["absent_classes"]) == (["zebra"], ["circle"])
     told = " ".join(done.stderr.split())
-    assert "The model does not know, so they are left out: zebra." in told
-    assert "Nobody looked for them in the data, so they are left out: circle." in told
+    assert "Left out, because the model does not know them: zebra." in told
+    assert "Left out, because nobody looked for them in the data: circle." in told
     page = (tmp_path / "out" / "evaluation.html").read_text(encoding="utf-8")
     assert "Images that could not be read" in page
     assert "1 unreadable image was skipped." in page

@@ -211,6 +211,8 @@ def test_what_cannot_be_evaluated_is_refused(learner: Learner, dataset: Dataset)
         evaluate(learner, strange)
     with pytest.raises(BatchError, match="nothing to evaluate"):
         evaluate_batches(learner, [])
+    with pytest.raises(ConfigError, match=r"threshold for 'circle' must be a probability"):
+        evaluate_batches(learner, (pytest.fail("looked at before") for _ in range(1)), thresholds={"circle": -1})
     with pytest.raises(ConfigError, match=r"threshold for 'circel', which the model does not know\. Did you mean"):
         evaluate(learner, dataset.test, thresholds={"circel": 0.5})
     with pytest.raises(ConfigError, match=r"threshold for 'circle' must be a probability from 0 to 1, not 1\.5"):

@@ -9,7 +9,7 @@ import torch
 
 from cuter.errors import BatchError, DataError
 from cuter.learn.learner import Learner
-from cuter.models.evaluation import Evaluation, evaluate_scores
+from cuter.models.evaluation import Evaluation, class_thresholds, evaluate_scores
 from cuter.stream.batch import Batch
 from cuter.stream.loading import Loaded, Unreadable, load_batches
 from cuter.stream.samples import Sample
@@ -113,6 +113,7 @@ def evaluate_batches(
         2
     """
     names = learner.labels.names
+    class_thresholds(thresholds or {}, names)  # a mistake shows before hours of work
     scores, labels, known = ([torch.zeros(0, len(names), dtype=kind)] for kind in (torch.float, torch.bool, torch.bool))
     ids: list[str] = []
     unreadable: list[Unreadable] = []

@@ -158,7 +158,7 @@ def evaluate_scores(
         >>> found["map"], found["cf1_mean"], [one.name for one in found.classes]
         (100.0, 100.0, ['cat', 'dog'])
     """
-    levels = _thresholds(thresholds or {}, names)
+    levels = class_thresholds(thresholds or {}, names)
     chances = (calibration or Calibration())(scores, tuple(names))
     raw = multilabel_scores(scores, labels, known)  # refuses what does not fit
     looked_at = known.any(dim=0)
@@ -202,8 +202,12 @@ def evaluate_scores(
     )
 
 
-def _thresholds(given: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
-    """Return the threshold of each class."""
+def class_thresholds(given: Mapping[str, float], names: Sequence[str]) -> dict[str, float]:
+    """Return the threshold of each class: the one given, or 0.5.
+
+    Raises:
+        ConfigError: One is out of range, or for a class that there is not.
+    """
     for name, value in given.items():
         if name not in names:
             raise ConfigError(

@@ -126,11 +126,13 @@ def _mistakes(found: Evaluation, paths: Mapping[str, Path]) -> list[dict[str, An
         {
             "heading": "Seen, but not there",
             "meaning": "the highest probabilities of classes that an image does not show, or is not labelled with",
+            "mistakes": found.false_positives,
             "pictures": _pictures(found.false_positives, paths),
         },
         {
             "heading": "There, but not seen",
             "meaning": "the lowest probabilities of classes that an image shows",
+            "mistakes": found.missed,
             "pictures": _pictures(found.missed, paths),
         },
     ]

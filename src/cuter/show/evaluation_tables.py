@@ -51,7 +51,7 @@ def class_table(found: Evaluation) -> Table:
 
 def by_precision(classes: Sequence[ClassFigures]) -> list[ClassFigures]:
     """Return classes in the order of their average precision."""
-    return sorted(classes, key=lambda one: (one.ap is None, one.ap))
+    return sorted(classes, key=lambda one: (one.ap is None, one.ap or 0.0, one.name))
 
 
 def explanation(found: Evaluation) -> str:
@@ -75,9 +75,9 @@ def notes(found: Evaluation) -> list[str]:
     """Return what took no part."""
     said = []
     if found.unknown_classes:
-        said.append(f"The model does not know, so they are left out: {', '.join(found.unknown_classes)}.")
+        said.append(f"Left out, because the model does not know them: {', '.join(found.unknown_classes)}.")
     if found.absent_classes:
-        said.append(f"Nobody looked for them in the data, so they are left out: {', '.join(found.absent_classes)}.")
+        said.append(f"Left out, because nobody looked for them in the data: {', '.join(found.absent_classes)}.")
     if count := len(found.unreadable):
         said.append(f"{count:,} unreadable {'image was' if count == 1 else 'images were'} skipped.")
     return said
