@@ -22,8 +22,8 @@ import torch
 
 from cuter import Learner, read_images
 from cuter.backbone import untrained_vit
+from cuter.models.file_tagging import tag_files
 from cuter.models.image_paths import ImagePaths
-from cuter.models.tag_files import tag_files
 
 MEGABYTE = 1e6
 

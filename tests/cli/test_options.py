@@ -113,7 +113,7 @@ def test_why_a_module_cannot_be_imported(in_folder: Path, module: str, reason: s
     assert f"the module '{module}', which adds parts, cannot be imported: {reason}" in done.stderr
 
 
-@pytest.mark.parametrize("command", ["run", "sweep", "paper", "methods", "explain", "report", "compare"])
+@pytest.mark.parametrize("command", ["run", "sweep", "paper", "methods", "explain", "report", "compare", "evaluate"])
 def test_commands_that_import_modules(command: str) -> None:
     assert "--import " in cuter(command, "--help-all" if command in ("run", "sweep") else "--help").stdout
 

@@ -24,9 +24,9 @@ from cuter import Learner
 from cuter.errors import BatchError, ConfigError, CuterError
 from cuter.models import tag_files as module
 from cuter.models import tag_formats
+from cuter.models.file_tagging import tag_files
 from cuter.models.fingerprint import fingerprint
 from cuter.models.image_paths import ImagePaths
-from cuter.models.tag_files import tag_files
 from cuter.models.tagging import Asked, Tagged, tag_batches
 from cuter.models.work_file import WorkFile
 from cuter.runs.stopping import Interrupted

@@ -14,6 +14,7 @@ from cuter.cli.common import console
 from cuter.cli.compare import compare
 from cuter.cli.cut import cut
 from cuter.cli.demo import demo
+from cuter.cli.evaluate import evaluate
 from cuter.cli.explain import explain
 from cuter.cli.export import export
 from cuter.cli.forget import forget
@@ -41,14 +42,29 @@ tested over all classes seen so far.
 First steps:
 
     cuter demo                                      three methods compared, in five minutes
+    cuter data init photos/                         your own photos: a labels.csv to fill in
     cuter data get voc --root data                  fetch VOC 2007 (or coco)
     cuter data check DIR                            what a data set holds
+
+A model for a product:
+
+    cuter teach tagger --data-root photos/
+              --backbone dino-vits16                make a model, or let it learn the next month
+    cuter predict tagger inbox/ --out tags.csv      labels of many images, in a file
+    cuter tune-thresholds tagger --dataset folder
+              --data-root photos/ --out t.json      a threshold for each class
+    cuter evaluate tagger --dataset folder
+              --data-root photos/ --out page        how good it is, as a page
+    cuter models tagger                             its versions, and a way back
+    cuter show tagger                               what it knows, and what it keeps
+    cuter forget tagger --id holiday/17.jpg         delete what it keeps of a photo
+    cuter export tagger --to onnx --out exported    for other software (or huggingface)
+
+Experiments:
+
     cuter run --dataset voc --data-root VOCdevkit
               --backbone dino-vits16 --tasks 5x4    a real run
     cuter run --resume runs/voc-rs-seed0            go on where it stopped
-    cuter predict runs/voc photos/ --out tags.csv   labels of your images
-    cuter tune-thresholds runs/voc --dataset voc
-              --data-root VOCdevkit                 from which probability on, by class
     cuter methods                                   what --method accepts
     cuter explain memory.prs                        what a part does, and its settings
     cuter report runs/voc-*                         a page that compares runs
@@ -56,18 +72,10 @@ First steps:
     cuter cut photo.jpg --backbone dino-vits16      what is cut out of an image
     cuter assess --backbone dino-vits16 --backbone mae-vitb16
               --dataset voc --data-root VOCdevkit   which backbone cuts best
-    cuter export runs/voc-rs --to onnx --out onnx   a learner for other software
     cuter pretrain --images tiles/                  a backbone of your own, without labels
     cuter paper --list                              the paper's tables, each as one command
     cuter sweep --config runs/voc/config.yaml
               --grid lr=1e-5,1e-4                   a grid of your own
-
-From images to a product:
-
-    cuter teach tagger --data-root photos/ --backbone dino-vits16    a model, or the next month of it
-    cuter models tagger                             its versions, and a way back
-    cuter show tagger                               what it knows, and what it keeps
-    cuter forget tagger --id holiday/17.jpg         delete what it keeps of a photo
 
 Progress and tables go to stderr; --json puts results on stdout. Exit codes: 0 done, 1 a mistake in the command, 2 data
 that are missing or damaged, 130 stopped by Ctrl-C.
@@ -87,7 +95,9 @@ app.command(cls=taking_settings("cuter.runs.config:RunConfig"))(run)
 app.command(cls=taking_settings("cuter.runs.config:RunConfig"))(sweep)
 app.command(cls=taking_settings("cuter.pretrain.settings:PretrainSettings"))(pretrain)
 app.command(cls=taking_settings("cuter.models.teaching:TeachConfig"))(teach)
-for command in (predict, tune_thresholds, export, models, show, forget, demo, methods, explain, report, compare, cut, assess, paper):
+PRODUCT = (predict, tune_thresholds, evaluate, models, show, forget, export)
+EXPERIMENTS = (demo, methods, explain, report, compare, cut, assess, paper)
+for command in (*PRODUCT, *EXPERIMENTS):
     app.command()(command)
 app.add_typer(data.app, name="data")
 

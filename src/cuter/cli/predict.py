@@ -19,8 +19,8 @@ from cuter.show.narrow import show
 
 if TYPE_CHECKING:
     from cuter.learn.learner import Learner
+    from cuter.models.file_tagging import Draw, TagSummary
     from cuter.models.image_paths import ImagePaths
-    from cuter.models.tag_files import Draw, TagSummary
     from cuter.models.tagging import Asked, Tagged
 
 FEW = 50  # images that a table in the terminal has room for
@@ -81,7 +81,7 @@ def predict(
         from cuter.models.image_paths import LISTED, ImagePaths
         from cuter.models.tag_formats import require_format
         from cuter.models.tagging import Asked, tag_batches
-        from cuter.models.thresholds import read_thresholds
+        from cuter.models.threshold_file import read_thresholds
         from cuter.show.tag_pictures import TagPictures
 
         target = None if out in (None, STREAM) else Path(str(out))
@@ -119,7 +119,7 @@ def predict(
 
 
 def _into_file(learner: Learner, images: ImagePaths, out: Path, asked: Asked, total: int, **options: Any) -> TagSummary:
-    from cuter.models.tag_files import tag_files
+    from cuter.models.file_tagging import tag_files
     from cuter.runs.stopping import Interrupted
     from cuter.show.tag_tables import TagProgress
 
@@ -133,7 +133,7 @@ def _into_file(learner: Learner, images: ImagePaths, out: Path, asked: Asked, to
 
 
 def _onto_stdout(batches: Iterator[list[Tagged]], total: int, draw: Draw | None, show_table: bool) -> TagSummary:
-    from cuter.models.tag_files import TagSummary
+    from cuter.models.file_tagging import TagSummary
     from cuter.models.work_file import json_line
     from cuter.runs.stopping import Interrupted, stop_on_signals
     from cuter.show.tag_tables import TagProgress, tag_table

@@ -75,15 +75,14 @@ def multilabel_scores(scores: Matrix, labels: Matrix, known: Matrix | None = Non
         predicted = known_array & (probabilities > threshold)
         figures |= {
             f"{name}@{threshold}": value
-            for name, value in _f1_figures(predicted[:, looked_at], positives[:, looked_at]).items()
+            for name, value in f1_figures(predicted[:, looked_at], positives[:, looked_at]).items()
         }
     return Scores(figures, tuple(None if np.isnan(value) else 100 * float(value) for value in ap))
 
 
-def _f1_figures(predicted: NDArray[np.bool_], positives: NDArray[np.bool_]) -> dict[str, float | None]:
-    hits = np.count_nonzero(predicted & positives, axis=0)
-    found = np.count_nonzero(predicted, axis=0)
-    wanted = np.count_nonzero(positives, axis=0)
+def f1_figures(predicted: NDArray[np.bool_], positives: NDArray[np.bool_]) -> dict[str, float | None]:
+    """Return CF1 in both definitions and OF1, in percent, of decisions (images, classes); None without a class."""
+    hits, found, wanted = _counts(predicted, positives)
     if not hits.size:
         return {"cf1_mean": None, "cf1_harmonic": None, "of1": None}
     precision, recall = _ratio(hits, found).mean(), _ratio(hits, wanted).mean()
@@ -92,6 +91,25 @@ def _f1_figures(predicted: NDArray[np.bool_], positives: NDArray[np.bool_]) -> d
         "cf1_harmonic": _mean_percent(_ratio(2 * precision * recall, precision + recall)),
         "of1": _mean_percent(_ratio(2 * hits.sum(), found.sum() + wanted.sum())),
     }
+
+
+def class_decisions(
+    predicted: NDArray[np.bool_], positives: NDArray[np.bool_]
+) -> tuple[tuple[float | None, ...], tuple[float | None, ...], tuple[float | None, ...]]:
+    """Return precision, recall and F1 of each class in percent, None where they are 0/0."""
+    hits, found, wanted = _counts(predicted, positives)
+    pairs = ((hits, found), (hits, wanted), (2 * hits, found + wanted))
+    precision, recall, f1 = (
+        tuple(100 * part / whole if whole else None for part, whole in zip(*pair, strict=True))
+        for pair in ((part.tolist(), whole.tolist()) for part, whole in pairs)
+    )
+    return precision, recall, f1
+
+
+def _counts(predicted: NDArray[np.bool_], positives: NDArray[np.bool_]) -> tuple[NDArray[np.int64], ...]:
+    """Return for each class how many images are rightly predicted, predicted, and positive."""
+    hits, found, wanted = (np.count_nonzero(one, axis=0) for one in (predicted & positives, predicted, positives))
+    return np.asarray(hits), np.asarray(found), np.asarray(wanted)
 
 
 def _ratio(part: ArrayLike, whole: ArrayLike) -> NDArray[np.float64]:

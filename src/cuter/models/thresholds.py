@@ -1,17 +1,15 @@
-"""Thresholds of a model by class: chosen on labelled images, and read from a file."""
+"""Thresholds of a model by class, chosen on labelled images."""
 
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import torch
 
-from cuter.errors import ConfigError, DataError, NotThereError
+from cuter.errors import DataError
 from cuter.learn.learner import Learner
 from cuter.measure.thresholds import ClassThreshold, tune_thresholds
 from cuter.stream.batch import membership
@@ -117,21 +115,3 @@ def tune(
     known = membership([own & (all_classes if sample.known is None else sample.known) for sample in seen], names)
     tuned = tune_thresholds(torch.cat(scores), labels, known, names, precision=precision, min_positives=min_positives)
     return Tuned(tuned, len(seen), unreadable, sorted(all_classes - own))
-
-
-def read_thresholds(file: str | Path) -> dict[str, float]:
-    """Read thresholds by class from a JSON file, such as {"cat": 0.4, "dog": 0.62}.
-
-    Raises:
-        NotThereError: There is no such file.
-        ConfigError: It holds something else.
-    """
-    try:
-        found = json.loads(Path(file).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise NotThereError(f"{file}: {(error.strerror or str(error)).lower()}") from None
-    except ValueError as error:
-        raise ConfigError(f"{file}: not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise ConfigError(f'{file}: must hold thresholds by class, such as {{"cat": 0.4}}')
-    return found

@@ -78,7 +78,7 @@ def line_chart(
     share = NAMES_WIDE if width > 2 * NARROW else NAMES_NARROW
     left = max(text_width(f"{tick:g}") for tick in ticks) + 10
     room = min(max(text_width(end) for end in ends) + 4, share * width)
-    axes = _axes(width, max(height, LINE * len(curves) + 50), left=left, right=room + GAP, top=12, bottom=40)
+    axes = new_axes(width, max(height, LINE * len(curves) + 50), left=left, right=room + GAP, top=12, bottom=40)
     axes.set(xlim=(1, last_task) if last_task > 1 else (0, 2), ylim=(ticks[0], ticks[-1]), yticks=ticks)
     axes.ticklabel_format(axis="y", useOffset=False, style="plain")
     axes.grid(axis="y", color=COLOUR["rule"], linewidth=1, clip_on=False)
@@ -133,7 +133,7 @@ def share_chart(selection: Selection, outcomes: Sequence[str], width: float, lab
     """
     names = [name for name, total in selection.totals.items() if total]
     room = min(max(map(text_width, names)) + 14, 0.34 * width)
-    axes = _axes(width, 262, left=46, right=room, top=26, bottom=36)
+    axes = new_axes(width, 262, left=46, right=room, top=26, bottom=36)
     figure, first, last = axes.figure, selection.edges[0], selection.edges[-1]
     axes.set(xlim=(first, last), ylim=(0, 100), yticks=[0, 50, 100], yticklabels=["0 %", "50 %", "100 %"])
     axes.set_xticks([first, last], [f"step {selection.starts[0] + 1}", f"step {last:.0f}"])
@@ -224,7 +224,7 @@ def fitted(text: str, room: float) -> str:
 _PLAIN_TEXT: dict[str, Any] = {"color": COLOUR["ink"], "va": "center_baseline", "parse_math": False}
 
 
-def _axes(width: float, height: float, *, left: float, right: float, top: float, bottom: float) -> Any:
+def new_axes(width: float, height: float, *, left: float, right: float, top: float, bottom: float) -> Any:
     """Return axes without a frame in a new figure of one pixel per point, with margins in pixels."""
     figure = new_figure(width / 72, height / 72, dpi=72)
     figure.set_layout_engine("none")

@@ -1,4 +1,4 @@
-"""The page in a real browser: whole, usable by keyboard, readable in light, in dark and on a phone."""
+"""Pages in a real browser, of runs and evaluations: whole, usable by keyboard, readable in light, dark, on a phone."""
 
 import itertools
 import json
@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from selenium import webdriver
 
+from command import cuter
 from cuter.show.report import write_report
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -43,9 +44,24 @@ return texts.map(node => {
 """
 
 
-@pytest.fixture(scope="module")
-def page(real_runs: list[Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_report(real_runs, tmp_path_factory.mktemp("page") / "report.html")
+PICTURES = {"report": 20, "evaluation": 4}  # there are more
+SECTIONS = {"report": 9, "evaluation": 5}
+
+
+@pytest.fixture(scope="module", params=["report", "evaluation"])
+def page(
+    request: pytest.FixtureRequest,
+    real_runs: list[Path],
+    nasty_shapes: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Path:
+    folder = tmp_path_factory.mktemp("page") / "folder"
+    if request.param == "report":
+        return write_report(real_runs, folder / "report.html")
+    data = ["--dataset", "folder", "--data-root", nasty_shapes]
+    done = cuter("evaluate", real_runs[0], *data, "--out", folder, "--device", "cpu")
+    assert done.returncode == 0, done.stderr
+    return folder / "evaluation.html"
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +109,7 @@ def test_nothing_is_missing_and_nothing_is_fetched(browser: Any, page: Path) -> 
     assert [url for url in asked if url.startswith("file://") and url != page.as_uri()] == []
     assert browser.get_log("browser") == []
     sizes = browser.execute_script("return [...document.images].map(one => [one.complete, one.naturalWidth, one.alt])")
-    assert len(sizes) > 20
+    assert len(sizes) > PICTURES[page.stem]
     assert all(complete and width > 0 and alt for complete, width, alt in sizes)
 
 
@@ -229,7 +245,7 @@ def test_without_scripts_all_is_there_but_the_button(browser: Any, page: Path) -
         browser.get(page.as_uri())
         assert not browser.find_element("id", "theme").is_displayed()
         assert all(section.is_displayed() for section in browser.find_elements("css selector", "section"))
-        assert len(browser.find_elements("css selector", "section")) == 9
+        assert len(browser.find_elements("css selector", "section")) == SECTIONS[page.stem]
         browser.find_element("css selector", "summary").send_keys(Keys.ENTER)
         assert browser.find_element("css selector", "details table").is_displayed()
     finally:

@@ -94,7 +94,7 @@ def tag_files(
         >>> from pathlib import Path
         >>> from PIL import Image
         >>> from cuter import Learner
-        >>> from cuter.models.tag_files import tag_files
+        >>> from cuter.models.file_tagging import tag_files
         >>> learner = Learner.create(backbone="toybox", device="cpu")
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     Image.new("RGB", (40, 30)).save(f"{folder}/1.png")
