@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from command import cuter
-from cuter.models import evaluate as module
+from cuter.models import evaluating as module
 from cuter.runs import run as runs
 from cuter.runs.config import RunConfig
 from cuter.show import run_display

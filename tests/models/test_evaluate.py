@@ -15,7 +15,7 @@ from cuter.errors import BatchError, ConfigError, DataError
 from cuter.learn.calibration import Calibration
 from cuter.measure.calibration import calibration_error
 from cuter.measure.metrics import multilabel_scores
-from cuter.models import evaluate as module
+from cuter.models import evaluating as module
 from cuter.models import evaluation, threshold_file
 from cuter.models.evaluating import evaluate, evaluate_batches
 from cuter.models.evaluation import FIGURES, MOST_MISTAKES, evaluate_scores

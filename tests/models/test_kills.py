@@ -37,22 +37,19 @@ def killed_often(
     Whenever it is done, `again` sets back what it works on.
     """
     moments = random.Random(0)
-    began = time.monotonic()
-    process = cuter_in_a_process(tmp_path / "told", *arguments)
-    process.join()
-    assert process.exitcode == 0, (tmp_path / "told").read_text()
-    duration = time.monotonic() - began
-    again()
-    ends = 0
-    for _ in range(KILLS):
+    duration, ends = 60.0, 0  # of the command: as long as it took last
+    for number in range(KILLS + 2):
+        began = time.monotonic()
         process = cuter_in_a_process(tmp_path / "told", *arguments)
-        process.join(moments.uniform(0.1 * duration, 1.1 * duration))
+        process.join(duration if number < 2 else moments.uniform(0.05 * duration, duration))
+        elapsed = time.monotonic() - began
         process.kill()
         process.join()
         if is_done():
             ends += 1
+            duration = min(duration, elapsed)
             again()
-    assert ends < KILLS, "it was never killed before its end"
+    assert 2 <= ends < KILLS, "it was never killed before its end"
 
 
 def checksums(model: Path) -> list[str]:

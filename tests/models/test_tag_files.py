@@ -22,7 +22,7 @@ from pyarrow import parquet
 
 from cuter import Learner
 from cuter.errors import BatchError, ConfigError, CuterError
-from cuter.models import tag_files as module
+from cuter.models import file_tagging as module
 from cuter.models import tag_formats
 from cuter.models.file_tagging import tag_files
 from cuter.models.fingerprint import fingerprint

@@ -81,7 +81,7 @@ def test_from_photos_to_a_tagged_folder_and_on(
     for words, name in zip(commands, EXPECTED, strict=True):
         line = " ".join(words).replace("desk/1.jpg", forgotten).replace("inbox/1.jpg", f"inbox/{photo}")
         line = line.replace("dino-vits16", str(shared / "weights" / "vit-tiny-patch16-224"))
-        line = line.replace("--memory.images 300", "--memory.images 20")
+        line = line.replace("--memory.images 300", "--memory.images 40")
         assert name in line
         if name == "tag.py":
             environment = os.environ | {"PYTHONPATH": ""}

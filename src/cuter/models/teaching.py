@@ -54,6 +54,9 @@ class TeachConfig(Settings):
         None, description="Of a new model: short name, hub id, local folder or original checkpoint file."
     )
     batch_size: Annotated[int, Role.COMMON] = Field(12, ge=1, le=10_000, description="Images in each step.")
+    rehearsals: Annotated[int, Role.COMMON] = Field(
+        20, ge=0, le=1_000_000, description="Steps on memory alone afterwards: few images are few steps."
+    )
     workers: Annotated[int, Role.COMMON, Role.EXECUTION] = Field(
         1, ge=0, le=256, description="Processes that decode images ahead (0: decode in this one)."
     )
@@ -235,6 +238,8 @@ class _Lesson:
         announce(outline)
         before = self.base.images if self.base else 0
         self._learn(learner, watch)
+        for _ in range(self.config.rehearsals):
+            learner.rehearse()
         held_back, figures = self._measure(learner)
         source = self.config.data_root or self.config.dataset
         states = {HELD_BACK: held_back.state_dict()}
@@ -285,7 +290,9 @@ class _Lesson:
         """Return a checksum of what is taught and of the version that is taught, None for a new model."""
         lines = sorted(f"{one.sample.id}:{sorted(one.labels)}:{sorted(one.known)}" for one in self.visits)
         new = None if version is not None else [self.config.backbone, self.config.learner.model_dump(mode="json")]
-        return hashlib.sha256(json.dumps([version, new, self.config.batch_size, lines]).encode()).hexdigest()
+        return hashlib.sha256(
+            json.dumps([version, new, self.config.batch_size, self.config.rehearsals, lines]).encode()
+        ).hexdigest()
 
     def _begin(self) -> tuple[Learner, Outline]:
         """Return the learner and the outline: of what was stopped, or from the beginning."""

@@ -80,7 +80,7 @@ class ModelFolder:
         ...     for origin in ("an empty learner", "the same again"):
         ...         with model.locked():
         ...             version = model.add(Learner.create(backbone="toybox", device="cpu"), origin)
-        ...     model.rollback(1)
+        ...     back = model.rollback(1)
         ...     model.current.number, [version.number for version in model.versions]
         (1, [1, 2])
     """
