@@ -30,6 +30,8 @@ from cuter.models.image_paths import ImagePaths
 from cuter.models.tagging import Asked, Tagged, tag_batches
 from cuter.models.work_file import WorkFile
 from cuter.runs.stopping import Interrupted
+from cuter.stream.images import path_text
+from malformed import malformed_images
 
 FORK = multiprocessing.get_context("fork")
 BATCH = 4
@@ -466,3 +468,16 @@ def test_the_fingerprint_is_of_what_predicts(learner: Learner, model: Path) -> N
     assert fingerprint(again) == own
     again.labels.add(["more"])
     assert fingerprint(again) != own
+
+
+def test_a_thousand_malformed_files_have_a_row_each(learner: Learner, tmp_path: Path) -> None:
+    (tmp_path / "wild").mkdir()
+    paths = [path for path in malformed_images(tmp_path / "wild") if path.is_file()]
+    rows = rows_of(learner, paths, Asked(), batch_size=64)
+    assert [row.path for row in rows] == paths
+    unread = [row for row in rows if row.error]
+    assert len(unread) > 500
+    for row in unread:
+        assert path_text(row.path) in str(row.error)
+        assert not row.labels
+    assert len(rows) > len(unread), "some are only odd"
