@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -284,3 +285,16 @@ def test_a_file_gives_the_same_record_as_the_folder(tmp_path: Path) -> None:
     figures = read_figures(whole, tuple(COLUMNS))
     assert read_figures(kept.record, tuple(COLUMNS)) == read_figures(here.record, tuple(COLUMNS)) == figures
     assert whole.steps == 20, "the folder has the steps, too"
+
+
+def test_the_committed_results_give_the_committed_table(sketches: None, tmp_path: Path) -> None:
+    """Rows of this one choose different parts, so that no row has the settings of all others."""
+    committed = Path(__file__).resolve().parents[2] / "docs" / "results" / "pieces-small"
+    results = shutil.copytree(committed, tmp_path / "results")
+    place = ["--data-root", "VOCdevkit", "--backbone", "vit-tiny-patch16-224", "--out", str(tmp_path / "out")]
+    which = ["--scale", "small", "--seeds", "3", "--jobs", "0", "--results", str(results)]
+    done = CliRunner().invoke(app, ["paper", "pieces", *place, *which])
+    assert done.exit_code == 0, done.output
+    tables = [(folder / "table.md").read_text().split("## How it was made")[0] for folder in (committed, results)]
+    assert tables[0] == tables[1]
+    assert len(re.findall(r"^\| [^|]+ \| 3 \|", tables[0], re.MULTILINE)) == 12, "three seeds of every row"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
@@ -78,7 +78,8 @@ def describe(results: Results, jobs: Sequence[Job], command: str) -> dict[str, A
     """Return all figures by row and seed, and what they depend on."""
     suite = results.suite
     configs = [_settings(job) for job in jobs]
-    common = {field: value for field, value in configs[0].items() if all(c[field] == value for c in configs)}
+    shared = set(configs[0]).intersection(*configs)  # rows with other parts have other settings
+    common = {field: configs[0][field] for field in configs[0] if field in shared and _are_equal(field, configs)}
     return {
         "suite": suite.name,
         "title": suite.title,
@@ -92,6 +93,10 @@ def describe(results: Results, jobs: Sequence[Job], command: str) -> dict[str, A
         "orderings": [asdict(ordering) | {"verdict": ordering.verdict} for ordering in orderings(results)],
         "notes": list(suite.notes),
     }
+
+
+def _are_equal(field: str, configs: Sequence[Mapping[str, Any]]) -> bool:
+    return all(config[field] == configs[0][field] for config in configs)
 
 
 def _describe_row(results: Results, name: str, jobs: Sequence[Job], common: dict[str, Any]) -> dict[str, Any]:
