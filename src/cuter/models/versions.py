@@ -28,31 +28,19 @@ VERSIONS = "versions"
 
 
 class Version(BaseModel):
-    """One version of a model.
-
-    Args:
-        number: From 1 on; never used again.
-        folder: Where it is, within the model's folder.
-        created: When it came to be.
-        origin: How it came to be, in a few words.
-        parent: The version that it was taught from; None for the first.
-        classes: Number of classes.
-        images: Images learned so far, in all versions before as well.
-        lesson: Checksum of what it was taught, so that the same is not learned twice by mistake.
-        figures: What was measured, in percent, by name.
-    """
+    """One version of a model."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    number: int = Field(ge=1)
-    folder: str
-    created: datetime
-    origin: str
-    parent: int | None = None
-    classes: int
-    images: int
-    lesson: str = ""
-    figures: dict[str, float | None] = {}
+    number: int = Field(ge=1, description="From 1 on; never used again.")
+    folder: str = Field(description="Where it is, within the model's folder.")
+    created: datetime = Field(description="When it came to be.")
+    origin: str = Field(description="How it came to be, in a few words.")
+    parent: int | None = Field(None, description="The version that it was taught from; None for the first.")
+    classes: int = Field(description="Number of classes.")
+    images: int = Field(description="Images learned so far, in all versions before as well.")
+    lesson: str = Field("", description="Checksum of what it was taught: the same is not learned twice by mistake.")
+    figures: dict[str, float | None] = Field({}, description="What was measured, in percent, by name.")
 
 
 class Index(BaseModel):
