@@ -196,20 +196,6 @@ class ModelFolder:
             self.commit(index.current, [version for version in index.versions if version.number in kept])
         return [version for version in index.versions if version.number not in kept]
 
-    def note_figures(self, number: int, figures: Mapping[str, float | None]) -> None:
-        """Add figures that were measured of a version."""
-        with self.locked():
-            index = self.index
-            self.commit(
-                index.current,
-                [
-                    version.model_copy(update={"figures": {**version.figures, **figures}})
-                    if version.number == number
-                    else version
-                    for version in index.versions
-                ],
-            )
-
     def write(self, number: int, states: Mapping[str, State]) -> str:
         """Write the states of a version into a folder that no version has; return its name within the model."""
         name = f"{VERSIONS}/{number:04d}-{secrets.token_hex(3)}"
