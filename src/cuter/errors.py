@@ -39,6 +39,12 @@ class CheckpointError(CuterError):
     exit_code = 2
 
 
+class NoLearnerError(CheckpointError):
+    """There is no such folder, or nothing in it that a learner could be read from: it was asked for by mistake."""
+
+    exit_code = 1
+
+
 class UnknownNameError(CuterError, KeyError):
     """A part, class or data set was asked for by a name that does not exist."""
 

@@ -133,4 +133,4 @@ def test_mistakes_are_told_before_anything_is_written(command: list[object], tmp
         assert told in done.stderr
     assert not out.exists()
     done = cuter("evaluate", tmp_path, "--dataset", "folder", "--data-root", command[5])
-    assert done.returncode == 2
+    assert done.returncode == 1

@@ -124,6 +124,7 @@ def test_retrained_weights_have_not_seen_it(tagger: Path) -> None:
                 ModelFolder.open(tagger).versions[1:])  # fmt: skip
     assert list(new.labels) == list(old.labels)
     assert [item.id for item in new.memory.items] == [item.id for item in old.memory.items]
+    assert new.images == len({item.id for item in new.memory.items}), "it has seen nothing else"
     assert new.steps == 2 * len(new.memory) // 3
     one, two = (next(iter(learner.backbone.parameters())).detach().numpy() for learner in (old, new))
     assert not np.array_equal(one, two)

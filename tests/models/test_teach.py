@@ -162,7 +162,9 @@ def test_stopped_and_gone_on(
         assert not ModelFolder(model).exists()
     with pytest.raises(ConfigError, match="is in the middle of learning"):
         teach(model, first_month(months[1], backbone_folder))
-    teach(model, config)
+    done: list[int] = []
+    teach(model, config, announce=lambda about: done.append(about.done))
+    assert done == [12], "it says where it goes on"
     assert sum(calls) == 24 + 2 * 6, "only what was under way is learned again"
     first = ModelFolder.open(taught).versions[0]
     expected, found = (
@@ -172,6 +174,12 @@ def test_stopped_and_gone_on(
     assert first.images == 24
     assert all(torch.equal(expected[name], found[name]) for name in expected)
     assert states(model)[0] == states(taught)[0]
+
+
+def test_a_mistake_leaves_no_folder(months: tuple[Path, Path], tmp_path: Path) -> None:
+    done = cuter("teach", tmp_path / "tagger", "--data-root", months[0], "--backbone", "toyboxx")
+    assert done.returncode == 1
+    assert not (tmp_path / "tagger").exists()
 
 
 def test_versions_on_the_command_line(tagger: Path, months: tuple[Path, Path]) -> None:

@@ -14,9 +14,11 @@ from cuter.show.progress_line import counting
 
 
 def evaluate(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a saved learner, or of a run.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a model, of a run, or a saved learner.")],
     *,
-    dataset: Annotated[str, typer.Option(help="Data set: toybox, voc, coco, nuswide, or folder.")],
+    dataset: Annotated[
+        str, typer.Option(help="Data set: folder, voc, coco, nuswide, labelstudio, huggingface, toybox.")
+    ],
     data_root: Annotated[
         Path | None,
         typer.Option(help="Folder that holds the data set; toybox alone, which is rendered, needs none."),

@@ -19,7 +19,7 @@ class Format(StrEnum):
 
 
 def export(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a saved learner, or of a run.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a model, of a run, or a saved learner.")],
     *,
     to: Annotated[Format, typer.Option(help="What to write.")],
     out: Annotated[Path, typer.Option(help="Folder for the files: a new one, or that of an earlier export.")],

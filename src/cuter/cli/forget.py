@@ -70,7 +70,7 @@ def forget(
         say(f"  cuter models {shlex.quote(str(model))} --keep 1")
         result["version"] = version.number
     else:
-        say("Weights keep what they learned of these images, and so do exported models.")
+        say("Weights keep what they learned of these images, if the model was taught them; exported models do, too.")
         say(f"A version that never saw them:  cuter forget {shlex.quote(str(model))} … --retrain")
     say("Copies elsewhere (the data set itself, reports, contact sheets, exported files, backups) are not touched.")
     if print_json:

@@ -28,7 +28,7 @@ STREAM = "-"
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a saved learner or of a run.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a model, of a run, or a saved learner.")],
     paths: Annotated[
         list[str],
         typer.Argument(
@@ -111,7 +111,7 @@ def predict(
     for reason in summary.reasons:
         say(f"unreadable: {reason}")
     more = f", {summary.unreadable:,} of them unreadable" if summary.unreadable else ""
-    say(f"{summary.images:,} images are tagged{more}{f', see {target}' if target else ''}")
+    say(f"{summary.images:,} images{more}{f', see {target}' if target else ''}")
     if print_json:
         typer.echo(json.dumps(summary.as_dict() | {"out": out}))
     if summary.unreadable:

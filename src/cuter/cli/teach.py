@@ -35,9 +35,9 @@ def teach(
 ) -> None:
     """Let a model learn new images, new labels included, in one pass; the result is its new version.
 
-    Images of the test split, a fifth of a folder, are not learned: with them, and with those of the months before, the
-    new version is measured and its probabilities are calibrated. The version before stays ('cuter models MODEL
-    --rollback N'). Ctrl-C stops after the step under way; the same command goes on, also after a kill.
+    Images of the test split, about a fifth of a folder, are not learned: with them, and with those of the months
+    before, the new version is measured and its probabilities are calibrated. The version before stays ('cuter models
+    MODEL --rollback N'). Ctrl-C stops after the step under way; the same command goes on, also after a kill.
 
     Example:
 
@@ -87,7 +87,7 @@ def teach(
                 line.advance(0, "learning", f"{speed(done, total)}  loss {loss:.3f}")
 
             taught = teach_model(folder, config, restart=restart, announce=announce, watch=watch)
-    except Interrupted:
+    except (Interrupted, KeyboardInterrupt):  # the latter before the first step, and after the last one
         stop(*sys.argv[1:])
     _report(taught, folder)
     if print_json:
@@ -98,7 +98,8 @@ def _report(taught: "Taught", folder: Path) -> None:
     version = taught.version
     if taught.images or taught.skipped:
         figure = version.figures.get("map")
-        measured = f", mAP {figure:.1f} on images held back" if figure is not None else ""
+        count = version.figures.get("held_back") or 0
+        measured = f", mAP {figure:.1f} on {count:.0f} images held back" if figure is not None else ""
         say(f"Version {version.number} of {folder}: {version.classes} classes, {version.images:,} images{measured}")
     else:
         say(f"{folder} has learned these images already: version {version.number} (--restart teaches them once more)")

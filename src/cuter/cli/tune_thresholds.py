@@ -15,9 +15,11 @@ NAMED = 10  # unreadable files
 
 
 def tune_thresholds(
-    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a saved learner or of a run.")],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="Folder of a model, of a run, or a saved learner.")],
     *,
-    dataset: Annotated[str, typer.Option(help="Labelled images: voc, coco, nuswide, folder, or toybox.")],
+    dataset: Annotated[
+        str, typer.Option(help="Labelled images: folder, voc, coco, nuswide, labelstudio, huggingface, toybox.")
+    ],
     data_root: Annotated[
         Path | None, typer.Option(help="Folder that holds them; toybox alone, which is rendered, needs none.")
     ] = None,

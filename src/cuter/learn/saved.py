@@ -4,8 +4,8 @@ import json
 import logging
 from pathlib import Path
 
-from cuter.errors import CheckpointError
-from cuter.storage import newest_whole
+from cuter.errors import CheckpointError, NoLearnerError
+from cuter.storage import MANIFEST, newest_whole
 
 logger = logging.getLogger("cuter.learner")
 
@@ -16,10 +16,18 @@ def find_saved(folder: Path) -> Path:
     """Return the folder itself, the current version in it, or the newest whole checkpoint in it.
 
     Where a run had gone further than that checkpoint, there is a warning.
+
+    Raises:
+        NoLearnerError: There is nothing of the kind.
+        CheckpointError: What is there is damaged.
     """
     if (folder / MODEL_INDEX).is_file():
         return newest_whole([folder / _current_version(folder / MODEL_INDEX)])
     checkpoints = list(folder.glob("checkpoints/step-*"))
+    if not folder.is_dir():
+        raise NoLearnerError(f"{folder}: {'a file, not a folder' if folder.exists() else 'no such folder'}")
+    if not checkpoints and not any((folder / name).exists() for name in (MANIFEST, "learner.json")):
+        raise NoLearnerError(f"{folder} holds no model, no run with checkpoints, and no saved learner")
     found = newest_whole(checkpoints or [folder])
     if checkpoints and (end := _last_step(folder)) is not None and found.name != f"step-{end:08d}":
         logger.warning(

@@ -227,5 +227,7 @@ def _fresh(old: Learner, backbone: str | None) -> Learner:
         raise ConfigError(f"{error}. Name the pre-trained backbone with --backbone") from None
     learner.grow(list(old.labels))
     learner.memory.load_state_dict(old.memory.state_dict())
-    learner.images, learner.label_counts = old.images, old.label_counts
+    learner.images = len({item.id for item in learner.memory.items})
+    counts = learner.memory.counts(len(learner.labels)).tolist()
+    learner.label_counts = Counter(dict(zip(learner.labels, counts, strict=True)))
     return learner

@@ -8,7 +8,7 @@ import logging
 import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -89,6 +89,7 @@ class Outline:
         absent: Labels that it knows and that the new images do not have.
         alike: New labels that differ from another only in case, with that one.
         again: Images to learn from that its memory holds already.
+        done: Images that were learned before it was stopped.
     """
 
     version: Version | None
@@ -100,6 +101,7 @@ class Outline:
     absent: list[str]
     alike: dict[str, str]
     again: int
+    done: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Return the facts for JSON."""
@@ -112,6 +114,7 @@ class Outline:
             "absent_labels": self.absent,
             "labels_alike": self.alike,
             "images_in_memory": self.again,
+            "images_done": self.done,
         }
 
 
@@ -289,10 +292,11 @@ class _Lesson:
     def _digest(self, version: int | None) -> str:
         """Return a checksum of what is taught and of the version that is taught, None for a new model."""
         lines = sorted(f"{one.sample.id}:{sorted(one.labels)}:{sorted(one.known)}" for one in self.visits)
-        new = None if version is not None else [self.config.backbone, self.config.learner.model_dump(mode="json")]
-        return hashlib.sha256(
-            json.dumps([version, new, self.config.batch_size, self.config.rehearsals, lines]).encode()
-        ).hexdigest()
+        return hashlib.sha256(json.dumps([version, lines]).encode()).hexdigest()
+
+    def _settings(self) -> dict[str, Any]:
+        """Return what decides the result beside the images; it must be the same when a lesson goes on."""
+        return self.config.model_dump(mode="json", include={"backbone", "batch_size", "rehearsals", "learner"})
 
     def _begin(self) -> tuple[Learner, Outline]:
         """Return the learner and the outline: of what was stopped, or from the beginning."""
@@ -302,13 +306,13 @@ class _Lesson:
         if checkpoint is None:
             return learner, outline
         progress = load_state(checkpoint, "progress")
-        if progress["digest"] != self._digest(self._number):
+        if (progress["digest"], progress["settings"]) != (self._digest(self._number), self._settings()):
             raise ConfigError(
                 f"{self.model.path} is in the middle of learning {progress['source']}, and what is asked for now is "
                 "something else, or these images have changed: give the command as it was, or begin anew with --restart"
             )
         self.batch, self.skipped = progress["batch"], progress["skipped"]
-        logger.info("going on at batch %d", self.batch)
+        outline = replace(outline, done=min(self.batch * self.config.batch_size, len(self.visits)))
         return Learner.from_state(load_state(checkpoint, LEARNER), self.config.device), outline
 
     def _learn(self, learner: Learner, watch: Watch) -> None:
@@ -372,6 +376,7 @@ class _Lesson:
             "batch": self.batch,
             "skipped": self.skipped,
             "digest": self._digest(self._number),
+            "settings": self._settings(),
             "source": source,
         }
         self.directory.save_checkpoint(learner.steps, {LEARNER: learner.state_dict(), "progress": progress})

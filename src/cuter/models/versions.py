@@ -133,9 +133,13 @@ class ModelFolder:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise ConfigError(f"{self.path} cannot be written: {error}") from None
-        with locked(self.path):
-            self._clear()
-            yield
+        try:
+            with locked(self.path):
+                self._clear()
+                yield
+        finally:
+            if {entry.name for entry in self.path.iterdir()} == {".lock"}:  # nothing came of a new model
+                shutil.rmtree(self.path, ignore_errors=True)
 
     def add(
         self,

@@ -56,6 +56,8 @@ def outline_parts(outline: Outline, folder: Path) -> Iterator[RenderableType]:
     yield terminal(plain_table(("label", "", "images now", "learned before"), rows, text_columns=2))
     for new, old in outline.alike.items():
         yield Text(f"warning: the new label {new!r} differs from {old!r} only in case: they are two labels", "yellow")
+    if outline.done:
+        yield Text(f"{outline.done:,} of the images were learned before it was stopped: it goes on from there")
     if outline.again:
         yield Text(f"{outline.again:,} of the images are in the model's memory already")
     if outline.absent:

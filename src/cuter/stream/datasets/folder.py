@@ -57,7 +57,13 @@ def folder(root: Path, test_share: float = 0.2) -> Dataset:
     waiting = sum(row.labels is None for some in rows for _, row, _ in some)
     classes = sorted({name for sample in (*train, *test) for name in sample.labels | (sample.known or set())})
     if not classes:
-        held = "no image has a label" if train or test else "no image is annotated yet" if waiting else "no rows"
+        held = (
+            "no image has a label"
+            if train or test
+            else "no image is annotated yet, all have '?' for labels"
+            if waiting
+            else "no rows"
+        )
         raise DataError(f"{root}: {names}: {held}")
     if waiting:
         logger.warning("%s: %d images are not annotated yet ('?' for labels), and left out", root / names, waiting)
