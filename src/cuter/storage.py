@@ -178,6 +178,11 @@ def restore_replaced(folder: Path) -> None:
         shutil.rmtree(part)
 
 
+def bytes_in(folder: Path) -> int:
+    """Return how many bytes the files of a folder have, those of its sub-folders included."""
+    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
+
+
 def _checksum(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()

@@ -47,7 +47,7 @@ def test_each_month_is_a_version(taught: Path) -> None:
     assert (one.number, one.parent, one.classes, one.images) == (1, None, 3, 24)
     assert (two.number, two.parent, two.classes, two.images) == (2, 1, 4, 48)
     assert two.origin.startswith("taught ")
-    assert two.figures["held_back"] == 12, "of both months"
+    assert two.held_back == 12, "of both months"
     learner = Learner.load(taught, device="cpu")
     assert set(learner.labels) == {*FIRST, *SECOND}
     assert learner.calibration.images == 12

@@ -98,8 +98,7 @@ def _report(taught: "Taught", folder: Path) -> None:
     version = taught.version
     if taught.images or taught.skipped:
         figure = version.figures.get("map")
-        count = version.figures.get("held_back") or 0
-        measured = f", mAP {figure:.1f} on {count:.0f} images held back" if figure is not None else ""
+        measured = f", mAP {figure:.1f} on {version.held_back:,} images held back" if figure is not None else ""
         say(f"Version {version.number} of {folder}: {version.classes} classes, {version.images:,} images{measured}")
     else:
         say(f"{folder} has learned these images already: version {version.number} (--restart teaches them once more)")

@@ -10,9 +10,9 @@ from cuter.learn.learner import Learner
 from cuter.learn.recipe import METHODS
 from cuter.learn.saved import find_saved
 from cuter.learn.settings import LearnerSettings
-from cuter.models.versions import ModelFolder, Version, bytes_in
+from cuter.models.versions import ModelFolder, Version
 from cuter.settings import flattened
-from cuter.storage import load_state
+from cuter.storage import bytes_in, load_state
 
 
 @dataclass(frozen=True, eq=False)

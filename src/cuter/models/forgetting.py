@@ -211,11 +211,12 @@ def retrain(
             watch(number + 1, steps)
         states = {}
         figures: dict[str, float | None] = {}
+        measured_on = 0
         if (folder.folder_of(current) / f"{HELD_BACK}.json").is_file():
             held_back = HeldBack.from_state(load_state(folder.folder_of(current), HELD_BACK))
             figures = held_back.fit(learner)
-            states = {HELD_BACK: held_back.state_dict()}
-        return folder.add(learner, "retrained from memory", figures, states)
+            states, measured_on = {HELD_BACK: held_back.state_dict()}, len(held_back)
+        return folder.add(learner, "retrained from memory", figures, states, held_back=measured_on)
 
 
 def _fresh(old: Learner, backbone: str | None) -> Learner:

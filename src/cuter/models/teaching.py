@@ -144,6 +144,7 @@ class Taught:
             "learned": self.images,
             "skipped": self.skipped,
             "figures": self.version.figures,
+            "measured_on": self.version.held_back,
             "seconds": round(self.seconds, 2),
         }
 
@@ -246,7 +247,14 @@ class _Lesson:
         held_back, figures = self._measure(learner)
         source = self.config.data_root or self.config.dataset
         states = {HELD_BACK: held_back.state_dict()}
-        version = self.model.add(learner, f"taught {source}", figures, states, lesson=self._digest(self._number))
+        version = self.model.add(
+            learner,
+            f"taught {source}",
+            figures,
+            states,
+            lesson=self._digest(self._number),
+            held_back=len(held_back),
+        )
         shutil.rmtree(self.directory.path)
         seconds = time.monotonic() - started
         return Taught(version, outline, version.images - before, dict(self.skipped), seconds)

@@ -41,6 +41,7 @@ class Version(BaseModel):
     images: int = Field(description="Images learned so far, in all versions before as well.")
     lesson: str = Field("", description="Checksum of what it was taught: the same is not learned twice by mistake.")
     figures: dict[str, float | None] = Field({}, description="What was measured, in percent, by name.")
+    held_back: int = Field(0, description="Images that were held back from learning, and that figures are of.")
 
 
 class Index(BaseModel):
@@ -149,6 +150,7 @@ class ModelFolder:
         states: Mapping[str, State] | None = None,
         *,
         lesson: str = "",
+        held_back: int = 0,
     ) -> Version:
         """Save a learner as a new version, which becomes the current one. The model must be locked.
 
@@ -158,6 +160,7 @@ class ModelFolder:
             figures: What was measured, in percent, by name.
             states: More that belongs to the version.
             lesson: Checksum of what it was taught.
+            held_back: How many images the figures are of.
 
         Returns:
             The new version.
@@ -174,6 +177,7 @@ class ModelFolder:
             images=learner.images,
             lesson=lesson,
             figures=dict(figures or {}),
+            held_back=held_back,
         )
         self.commit(number, [*(before.versions if before else ()), version])
         return version
@@ -233,8 +237,3 @@ class ModelFolder:
                 return version
         there = ", ".join(str(version.number) for version in index.versions)
         raise ConfigError(f"{self.path} has no version {number}. Versions: {there}")
-
-
-def bytes_in(folder: Path) -> int:
-    """Return how many bytes the files of a folder have."""
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())

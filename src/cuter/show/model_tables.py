@@ -13,10 +13,11 @@ from rich.text import Text
 from cuter.learn.learner import Learner
 from cuter.models.description import Description
 from cuter.models.teaching import Outline
-from cuter.models.versions import ModelFolder, Version, bytes_in
+from cuter.models.versions import ModelFolder, Version
 from cuter.show.narrow import FoldedTable
 from cuter.show.pictures import THUMBNAIL, contact_sheet, fitted_size
 from cuter.show.table import NOTHING, number, plain_table, terminal
+from cuter.storage import bytes_in
 
 SHEET_ITEMS = 80
 NAMED = 8  # labels in a sentence

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from cuter.backbone import load_backbone
 from cuter.runs.record import read_position
+from cuter.storage import bytes_in
 from cuter.tables.jobs import Job
 from cuter.tables.streams import Stream
 
@@ -74,7 +75,7 @@ def _seconds_per_step(jobs: Sequence[Job]) -> dict[str, float]:
 
 def _bytes(jobs: Sequence[Job], left: Sequence[Job]) -> float:
     """Return the disk that runs will need: as much as finished ones have, else the parts of a checkpoint each."""
-    sizes = [_size(job.folder) for job in jobs if job.summary_here is not None]
+    sizes = [bytes_in(job.folder) for job in jobs if job.summary_here is not None]
     if sizes:
         return len(left) * sum(sizes) / len(sizes)
     backbones = {name: load_backbone(name) for name in {job.config.backbone for job in left}}
@@ -84,10 +85,6 @@ def _bytes(jobs: Sequence[Job], left: Sequence[Job]) -> float:
         parameters = sum(parameter.numel() for parameter in backbone.parameters())
         total += parameters * BYTES_PER_PARAMETER + job.config.learner.memory.images * 3 * backbone.image_size**2
     return total
-
-
-def _size(folder: Path) -> int:
-    return sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
 
 
 def free_bytes(folder: Path) -> int:
